@@ -1,0 +1,192 @@
+package statemachine
+
+import (
+	"iter"
+	"math/bits"
+	"slices"
+)
+
+// declared checks everything that can be checked before cells exist.
+func (c *compiler[S, E]) declared() {
+	s := &c.spec
+	if s.Name == "" || len(s.Name) > MaxName {
+		c.bad("the machine's name is empty or over %d bytes", MaxName)
+	}
+	if len(s.States) == 0 || len(s.States) > MaxStates || len(s.Rules) == 0 || len(s.Rules) > MaxRules {
+		c.bad("%d states and %d rules: want 1 to %d and 1 to %d", len(s.States), len(s.Rules), MaxStates, MaxRules)
+	}
+	c.set("guard", s.Guards, 32)
+	c.set("field", s.Fields, 32)
+	c.declaredStates()
+	c.rules()
+	c.groups()
+	for _, on := range s.Reports {
+		c.event("report", on)
+	}
+	for _, st := range s.Start {
+		c.state("start", st)
+	}
+	if len(s.Start) == 0 {
+		c.bad("no start state")
+	}
+}
+
+// set checks a list of names that stand for bits.
+func (c *compiler[S, E]) set(what string, names []string, most int) {
+	if len(names) > most {
+		c.bad("%d %ss: at most %d", len(names), what, most)
+	}
+	c.unique(what, slices.Values(names))
+}
+
+func (c *compiler[S, E]) unique(what string, names iter.Seq[string]) {
+	seen := map[string]bool{}
+	for name := range names {
+		if name == "" || len(name) > MaxName || seen[name] {
+			c.bad("%s %q is empty, over %d bytes or declared twice", what, name, MaxName)
+		}
+		seen[name] = true
+	}
+}
+
+func (c *compiler[S, E]) declaredStates() {
+	c.unique("state", func(yield func(string) bool) {
+		for _, st := range c.spec.States {
+			if !yield(string(st.Name)) {
+				return
+			}
+		}
+	})
+	absent := 0
+	for _, st := range c.spec.States {
+		c.attempt(st)
+		if st.Kind == Absent {
+			absent++
+		}
+		if st.Holds>>len(c.spec.Fields) != 0 {
+			c.bad("%s holds a field that is not declared", st.Name)
+		}
+	}
+	if absent > 1 {
+		c.bad("%d absent states: at most one", absent)
+	}
+}
+
+// attempt checks a state's kind against its deadline.
+func (c *compiler[S, E]) attempt(st State[S, E]) {
+	inFlight := st.Kind == InFlight
+	switch {
+	case st.Kind < Absent || st.Kind > Terminal:
+		c.bad("%s has no kind", st.Name)
+	case inFlight && (st.Deadline <= 0 || st.Deadline > MaxDeadline || st.Expire == ""):
+		c.bad("in-flight %s needs an expiry event and a deadline of at most %s", st.Name, MaxDeadline)
+	case !inFlight && st.Deadline != 0:
+		c.bad("%s %s has a deadline", st.Kind, st.Name)
+	}
+	if st.Expire != "" {
+		c.event("expiry", st.Expire)
+	}
+}
+
+func (c *compiler[S, E]) rules() {
+	events := map[E]bool{}
+	for k, r := range c.spec.Rules {
+		events[r.On] = true
+		c.rule(k, r)
+	}
+	if len(events) > MaxEvents {
+		c.bad("%d events: at most %d", len(events), MaxEvents)
+	}
+}
+
+func (c *compiler[S, E]) rule(k int, r Rule[S, E]) {
+	outcomes := 0
+	for _, set := range []bool{r.To != "", r.Stay, r.Refuse != ""} {
+		if set {
+			outcomes++
+		}
+	}
+	both := r.When.If & r.When.Not
+	switch {
+	case r.On == "" || len(r.On) > MaxName:
+		c.bad("rule %d: the event is empty or over %d bytes", k, MaxName)
+	case outcomes != 1:
+		c.bad("rule %d (%s): exactly one of To, Stay, Refuse must be set", k, r.On)
+	case r.Refuse != "" && r.Why == "":
+		c.bad("rule %d (%s) refuses without a reason", k, r.On)
+	case r.Refuse != "" && (r.Opens != 0 || r.Ends != "" || r.Forget):
+		c.bad("rule %d (%s) refuses and has effects", k, r.On)
+	case both != 0:
+		c.bad("rule %d (%s) contradicts itself: {%s} must hold and not hold", k, r.On, c.GuardNames(both))
+	case (r.When.If|r.When.Not)>>len(c.spec.Guards) != 0:
+		c.bad("rule %d (%s) uses a guard that is not declared", k, r.On)
+	case bits.OnesCount32(uint32(r.When.If|r.When.Not)) > MaxCellGuards:
+		c.bad("rule %d (%s) uses more than %d guards", k, r.On, MaxCellGuards)
+	}
+	c.targets(k, r)
+}
+
+// targets checks the states and the report that a rule names.
+func (c *compiler[S, E]) targets(k int, r Rule[S, E]) {
+	for i, from := range r.From {
+		c.state("rule", from)
+		if slices.Contains(r.From[:i], from) {
+			c.bad("rule %d (%s) names %s twice", k, r.On, from)
+		}
+	}
+	if r.To != "" {
+		c.state("rule", r.To)
+	}
+	if r.Opens < 0 || r.Opens > MaxDeadline {
+		c.bad("rule %d (%s) opens an attempt for %s: want at most %s", k, r.On, r.Opens, MaxDeadline)
+	}
+	if r.Ends != "" && !slices.Contains(c.spec.Reports, r.Ends) {
+		c.bad("rule %d (%s) ends an attempt as %s, which is no report", k, r.On, r.Ends)
+	}
+}
+
+func (c *compiler[S, E]) groups() {
+	for _, g := range c.spec.OneOf {
+		if bits.OnesCount32(uint32(g)) < 2 || g>>len(c.spec.Guards) != 0 {
+			c.bad("a OneOf group needs two or more declared guards")
+		}
+	}
+}
+
+func (c *compiler[S, E]) state(what string, s S) {
+	if !slices.ContainsFunc(c.spec.States, func(st State[S, E]) bool { return st.Name == s }) {
+		c.bad("%s names the unknown state %q", what, s)
+	}
+}
+
+func (c *compiler[S, E]) event(what string, on E) {
+	if !slices.ContainsFunc(c.spec.Rules, func(r Rule[S, E]) bool { return r.On == on }) {
+		c.bad("%s names the event %q, which no rule decides", what, on)
+	}
+}
+
+// valuations yields every combination of the used guards that the OneOf
+// groups allow.
+func (t *Table[S, E]) valuations(used Guard) iter.Seq[Guard] {
+	return func(yield func(Guard) bool) {
+		for g := used; ; g = (g - 1) & used {
+			if t.possible(g, used) && !yield(g) {
+				return
+			}
+			if g == 0 {
+				return
+			}
+		}
+	}
+}
+
+// possible reports whether g, out of used, breaks no group.
+func (t *Table[S, E]) possible(g, used Guard) bool {
+	for _, group := range t.spec.OneOf {
+		n := bits.OnesCount32(uint32(g & group))
+		if n > 1 || n == 0 && group&^used == 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,113 @@
+package statemachine
+
+import "time"
+
+// Limits of a spec. They keep New's exhaustive checks cheap and are far above
+// any lifecycle that a person could review.
+const (
+	MaxStates     = 200                 // states of one table
+	MaxEvents     = 200                 // events of one table
+	MaxRules      = 2000                // rules of one table
+	MaxName       = 64                  // bytes of a state, event, guard or field name
+	MaxCellGuards = 12                  // guards that one cell may use: 4,096 valuations
+	MaxDeadline   = 30 * 24 * time.Hour // longest deadline; the longest of MACH-5 is 24 h
+)
+
+// Kind says what may be expected of a state.
+type Kind uint8
+
+// The kinds. The zero Kind is invalid, so that none is forgotten.
+const (
+	Absent   Kind = iota + 1 // no record: entering it drops the record
+	Stable                   // may last for ever
+	InFlight                 // holds an attempt, and leaves by its deadline at the latest
+	Terminal                 // ends here: only Absent may follow
+)
+
+// String is the kind's name in pages and errors.
+func (k Kind) String() string {
+	names := [...]string{"invalid", "absent", "stable", "in-flight", "terminal"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return names[0]
+}
+
+// Guard is a set of named conditions, one bit each. A machine declares its own
+// and computes the set before it asks the table.
+type Guard uint32
+
+// When is the condition of a rule: all of If hold and none of Not do.
+type When struct{ If, Not Guard }
+
+// Holds reports whether g satisfies w.
+func (w When) Holds(g Guard) bool { return g&w.If == w.If && g&w.Not == 0 }
+
+// Fields is a set of a record's fields, one bit each, named by Spec.Fields.
+type Fields uint32
+
+// Actuators is a set of things of the machine that a state's owner may drive.
+type Actuators uint8
+
+// The actuators. Whoever wants to drive one asks the table first.
+const (
+	Power     Actuators = 1 << iota // power and reset through the BMC
+	BootOrder                       // what the next boot loads
+	Disks                           // writes to any disk
+)
+
+// State describes one state.
+type State[S, E ~string] struct {
+	Name S
+	Kind Kind
+	// Deadline is how long an attempt may take: required for InFlight, else
+	// zero. An event may bring a shorter or longer one (Event.Within).
+	Deadline time.Duration
+	// Expire is the event to raise at the deadline. A stable state has one
+	// only if a rule opens an attempt in it.
+	Expire E
+	Drives Actuators
+	Holds  Fields // fields that a record in this state may have
+	Means  string // for pages: what is true of a machine here
+}
+
+// Rule decides the cells that it names. Exactly one of To, Stay and Refuse is
+// set.
+type Rule[S, E ~string] struct {
+	On   E
+	From []S // nil: every state that no other rule of On names
+	When When
+
+	To     S
+	Stay   bool
+	Refuse Code
+
+	// Opens gives an attempt to a stable state: a new epoch, due after this
+	// long. InFlight states open theirs by themselves.
+	Opens time.Duration
+	// Ends records the open attempt as decided by this report, so that the
+	// report's repeats succeed without effect. A report that moves ends as
+	// itself when Ends is empty.
+	Ends E
+	// Forget drops the memory of past attempts: late reports and repeats are
+	// stale from then on.
+	Forget bool
+
+	Why string // for people; required where Refuse is set
+	Req string // the requirement that asks for it, such as REG-3
+}
+
+// Spec is what a table is made from.
+type Spec[S, E ~string] struct {
+	Name    string
+	Start   []S // where records begin
+	Guards  []string
+	OneOf   []Guard // groups of guards of which exactly one holds
+	Fields  []string
+	Reports []E // events that name the epoch of an attempt
+	States  []State[S, E]
+	Rules   []Rule[S, E]
+}
+
+// In lists states, for Rule.From and Spec.Start.
+func In[S ~string](states ...S) []S { return states }

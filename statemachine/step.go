@@ -1,0 +1,124 @@
+package statemachine
+
+import (
+	"fmt"
+	"time"
+)
+
+// At is where a machine stands: its state and its attempt. A record embeds it.
+// The zero Deadline means no attempt in a stable state, and overdue in an
+// in-flight one (MACH-4).
+type At[S, E ~string] struct {
+	State    S
+	Epoch    uint64    // the newest attempt; zero before the first
+	Deadline time.Time // of the open attempt
+	Ended    E         // the report that decided Epoch, empty while it is open
+}
+
+// Event is what happens. Only reports name an Epoch.
+type Event[E ~string] struct {
+	On    E
+	Epoch uint64 // the attempt that a report speaks of
+	// Next is the epoch for the attempt that this event may open. It must be
+	// above every epoch before it (EDGE-7); the caller counts it up when the
+	// step took it.
+	Next   uint64
+	Within time.Duration // deadline of that attempt; zero takes the table's
+}
+
+// Step decides one event of a machine with its attempt, and returns where it
+// stands then; on error that is at, unchanged.
+//
+// A report of another epoch is refused with CONFLICT; the same report of an
+// epoch that it decided succeeds without effect, whatever event decided it
+// (MACH-4, EDGE-7). An expiry before its deadline is refused; a report after
+// the deadline is accepted as long as nothing has expired the attempt
+// (EDGE-6). Entering an in-flight state takes ev.Next and sets the deadline.
+func (t *Table[S, E]) Step(at At[S, E], ev Event[E], holds Guard, now time.Time) (At[S, E], error) {
+	i, j := t.states.of(string(at.State)), t.events.of(string(ev.On))
+	if i|j < 0 {
+		return at, t.unknown(at.State, ev.On)
+	}
+	c := &t.cells[i+j]
+	if c.stale != nil && ev.Epoch == at.Epoch && at.Ended == ev.On && ev.Epoch != 0 {
+		return at, nil // a repeat
+	}
+	ch := &c.first
+	if !ch.when.Holds(holds) {
+		if ch = c.pick(holds); ch == nil {
+			return at, t.badGuards(at.State, ev.On)
+		}
+	}
+	if ch.refused != nil {
+		return at, ch.refused
+	}
+	from := &t.info[i/t.width]
+	if c.stale != nil && (ev.Epoch != at.Epoch || !from.open(at.Deadline)) {
+		return at, c.stale
+	}
+	if ev.On == from.expire && !from.due(at.Deadline, now) {
+		return at, from.early
+	}
+	return t.enter(at, ch, ev, now)
+}
+
+// enter applies an accepted choice.
+func (t *Table[S, E]) enter(at At[S, E], ch *choice[S, E], ev Event[E], now time.Time) (At[S, E], error) {
+	next, to := at, &t.info[ch.state]
+	moved := ch.to != at.State
+	next.State = ch.to
+	if ch.ends != "" {
+		next.Ended, next.Deadline = ch.ends, time.Time{}
+	}
+	within := ch.opens
+	if moved {
+		next.Deadline = time.Time{}
+		within = max(within, to.deadline)
+	}
+	if ch.forget || to.absent {
+		next.Epoch, next.Ended, next.Deadline = 0, "", time.Time{}
+	}
+	if within == 0 {
+		return next, nil
+	}
+	if ev.Next <= at.Epoch || ev.Within < 0 || ev.Within > MaxDeadline {
+		return at, t.badAttempt(at, ev)
+	}
+	if ev.Within > 0 {
+		within = ev.Within
+	}
+	next.Epoch, next.Ended, next.Deadline = ev.Next, "", now.Add(within)
+	return next, nil
+}
+
+// open reports whether an attempt with this deadline is open.
+func (s *info[E]) open(deadline time.Time) bool { return s.inFlight || !deadline.IsZero() }
+
+// due reports whether an open attempt may be expired at now.
+func (s *info[E]) due(deadline, now time.Time) bool {
+	return s.open(deadline) && !now.Before(deadline)
+}
+
+//go:noinline
+func (t *Table[S, E]) badAttempt(at At[S, E], ev Event[E]) error {
+	return &Refused{Machine: t.spec.Name, From: string(at.State), On: string(ev.On), code: InvalidInput,
+		Why: fmt.Sprintf("an attempt needs an epoch above %d and a deadline of at most %s; this brings %d and %s",
+			at.Epoch, MaxDeadline, ev.Next, ev.Within), Req: "EDGE-7"}
+}
+
+// Open reports whether an attempt is open at at.
+func (t *Table[S, E]) Open(at At[S, E]) bool {
+	i := t.states.of(string(at.State))
+	return i >= 0 && t.info[i/t.width].open(at.Deadline)
+}
+
+// Due returns when the open attempt expires and the event to raise then. An
+// in-flight state without a deadline is due at the zero time: at once. There
+// is none where no attempt is open.
+func (t *Table[S, E]) Due(at At[S, E]) (time.Time, E, bool) {
+	i := t.states.of(string(at.State))
+	if i < 0 || !t.info[i/t.width].open(at.Deadline) {
+		return time.Time{}, "", false
+	}
+	return at.Deadline, t.info[i/t.width].expire, true
+}

@@ -1,0 +1,105 @@
+package statemachine
+
+// whole checks what only the compiled table shows.
+func (c *compiler[S, E]) whole() {
+	if len(c.found) > 0 {
+		return
+	}
+	for k, used := range c.used {
+		if r := &c.spec.Rules[k]; !used {
+			c.bad("rule %d (%s) decides no cell", k, r.On)
+		}
+	}
+	c.reachable()
+	for i := range c.spec.States {
+		c.exits(i)
+		c.expires(i)
+	}
+	c.owned()
+}
+
+// reachable demands a path from a start state to every other.
+func (c *compiler[S, E]) reachable() {
+	seen := map[S]bool{}
+	for _, s := range c.spec.Start {
+		seen[s] = true
+	}
+	for again := true; again; {
+		again = false
+		for m := range c.Moves() {
+			if seen[m.From] && !seen[m.To] {
+				seen[m.To], again = true, true
+			}
+		}
+	}
+	for _, st := range c.spec.States {
+		if !seen[st.Name] {
+			c.bad("%s is unreachable", st.Name)
+		}
+	}
+}
+
+// exits demands a way out of every state but a terminal one, which only
+// leads to absence.
+func (c *compiler[S, E]) exits(i int) {
+	st, out := &c.spec.States[i], false
+	for j := range c.width {
+		for ch := range c.cells[i*c.width+j].choices() {
+			if ch.refused != nil || ch.to == st.Name {
+				continue
+			}
+			out = true
+			if st.Kind == Terminal && !c.info[ch.state].absent {
+				c.bad("terminal %s has a way out to %s", st.Name, ch.to)
+			}
+		}
+	}
+	if !out && st.Kind != Terminal {
+		c.bad("%s has no way out; declare it Terminal", st.Name)
+	}
+}
+
+// expires demands that a deadline ends the attempt it belongs to, whatever
+// guards hold: no machine may wedge.
+func (c *compiler[S, E]) expires(i int) {
+	st := &c.spec.States[i]
+	if opened := c.opensInto(i); opened && st.Expire == "" && st.Kind != InFlight {
+		c.bad("an attempt is opened in %s, which has no expiry event", st.Name)
+	}
+	if st.Expire == "" {
+		return
+	}
+	j := c.events.of(string(st.Expire))
+	for ch := range c.cells[i*c.width+j].choices() {
+		ends := ch.to != st.Name || st.Kind != InFlight && ch.ends != ""
+		if ch.refused != nil || !ends || ch.opens != 0 && ch.to == st.Name {
+			c.bad("%s does not end the attempt in %s when %s", st.Expire, st.Name, c.WhenNames(ch.when))
+		}
+	}
+}
+
+// opensInto reports whether some rule opens an attempt in state i.
+func (c *compiler[S, E]) opensInto(i int) bool {
+	for n := range c.cells {
+		for ch := range c.cells[n].choices() {
+			if ch.opens > 0 && int(ch.state) == i {
+				if c.info[i].inFlight {
+					c.bad("%s opens its own attempt; a rule must not", c.spec.States[i].Name)
+				}
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// owned demands that some state may hold each field.
+func (c *compiler[S, E]) owned() {
+	var held Fields
+	for _, st := range c.spec.States {
+		held |= st.Holds
+	}
+	if lost := c.all &^ held; lost != 0 {
+		c.bad("no state holds the field %s", c.FieldNames(lost))
+	}
+}
