@@ -1,0 +1,66 @@
+// Package netboot is the axis of what a booting MAC is to the site: seen,
+// enrolling, enrolled or shut out (BOOT). One boot record per admin NIC; mode
+// rescue stands beside the state and moves nothing.
+//
+// [Table] decides which event is legal where; [Step] computes the guards that
+// the record itself answers, writes what the event brings, and clears what
+// the new state must not hold. [Admission] judges a sighting against the
+// site's policy, and is the only such judgement.
+package netboot
+
+import sm "github.com/ingotmetal/ingot/statemachine"
+
+// State is a netboot state; its text is the wire name.
+type State string
+
+// The states. Absent is no record, and never stored.
+const (
+	Absent         State = "absent"
+	Discovered     State = "discovered"
+	Enrolling      State = "enrolling"
+	Enrolled       State = "enrolled"
+	Decommissioned State = "decommissioned"
+)
+
+// Kind names an event of this axis.
+type Kind string
+
+// The events.
+const (
+	Sight        Kind = "sight"        // a PXE sighting
+	Admit        Kind = "admit"        // auto-enroll judges a sighting
+	Enroll       Kind = "enroll"       // by hand
+	Complete     Kind = "complete"     // its machine's setup completed
+	Reset        Kind = "reset"        // its machine is factory-reset
+	Decommission Kind = "decommission" // by hand
+	Withdraw     Kind = "withdraw"     // its machine is deleted or retired
+	Reactivate   Kind = "reactivate"
+	Purge        Kind = "purge"
+	SetMode      Kind = "set-mode"
+	SetEntry     Kind = "set-entry" // the slot's holder gives the MAC a boot entry
+	EndEntry     Kind = "end-entry" // the holder's attempt ended
+	Propose      Kind = "propose"   // the MAC becomes a machine's candidate
+	Bind         Kind = "bind"      // confirm-mac or metal enroll
+	Evict        Kind = "evict"     // the oldest makes room for a new sighting
+)
+
+// The guards.
+const (
+	Admitted sm.Guard = 1 << iota // auto-enroll is on and the allow-list matches
+	Address                       // an address is reserved, or one is free
+	Claimed                       // a candidate, a metal node's MAC, or one with a boot entry
+	Image                         // the setup assigned an image
+	Bound                         // the record belongs to a machine
+	Foreign                       // it belongs to another machine than the one that acts
+	Kept                          // it holds an address
+)
+
+// The fields that states own.
+const (
+	FieldAddress    sm.Fields = 1 << iota
+	FieldNetworking           // the networking spec written with the address
+	FieldOwner                // the node and server it is bound to
+	FieldImage                // the assigned image
+	FieldEntry                // boot entry of the slot's holder
+	FieldCandidate            // the machine it is a candidate of
+)
