@@ -61,9 +61,10 @@ func (t *Table[S, E]) Cell(from S, on E, holds Guard) (Cell[S, E], bool) {
 	if i|j < 0 {
 		return Cell[S, E]{}, false
 	}
-	for ch := range t.cells[i+j].choices() {
+	n := i*t.width + j
+	for ch := range t.cells[n].choices() {
 		if ch.when.Holds(holds) {
-			return t.cellOf(i+j, ch), true
+			return t.cellOf(n, ch), true
 		}
 	}
 	return Cell[S, E]{}, false
@@ -86,7 +87,7 @@ func (c *cell[S, E]) choices() iter.Seq[*choice[S, E]] {
 // nil where s is unknown.
 func (t *Table[S, E]) Legal(s S) []string {
 	if i := t.states.of(string(s)); i >= 0 {
-		return t.accepted(i / t.width)
+		return t.accepted(i)
 	}
 	return nil
 }
@@ -153,7 +154,7 @@ func (t *Table[S, E]) Valuations(from S, on E) iter.Seq[Guard] {
 		return func(func(Guard) bool) {}
 	}
 	var used Guard
-	for ch := range t.cells[i+j].choices() {
+	for ch := range t.cells[i*t.width+j].choices() {
 		used |= ch.when.If | ch.when.Not
 	}
 	return t.valuations(used)

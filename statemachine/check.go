@@ -15,14 +15,16 @@ func (c *compiler[S, E]) declared() {
 	if len(s.States) == 0 || len(s.States) > MaxStates || len(s.Rules) == 0 || len(s.Rules) > MaxRules {
 		c.bad("%d states and %d rules: want 1 to %d and 1 to %d", len(s.States), len(s.Rules), MaxStates, MaxRules)
 	}
-	c.set("guard", s.Guards, 32)
-	c.set("field", s.Fields, 32)
+	c.set("guard", s.Guards)
+	c.set("field", s.Fields)
 	c.declaredStates()
 	c.rules()
 	c.groups()
+	c.list("report", names(s.Reports))
 	for _, on := range s.Reports {
 		c.event("report", on)
 	}
+	c.list("start state", names(s.Start))
 	for _, st := range s.Start {
 		c.state("start", st)
 	}
@@ -32,16 +34,25 @@ func (c *compiler[S, E]) declared() {
 }
 
 // set checks a list of names that stand for bits.
-func (c *compiler[S, E]) set(what string, names []string, most int) {
-	if len(names) > most {
-		c.bad("%d %ss: at most %d", len(names), what, most)
+func (c *compiler[S, E]) set(what string, names []string) {
+	if len(names) > maxBits {
+		c.bad("%d %ss: at most %d", len(names), what, maxBits)
 	}
-	c.unique(what, slices.Values(names))
+	c.list(what, names)
 }
 
-func (c *compiler[S, E]) unique(what string, names iter.Seq[string]) {
+// names are list's names as plain strings.
+func names[N ~string](list []N) []string {
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = string(list[i])
+	}
+	return out
+}
+
+func (c *compiler[S, E]) list(what string, names []string) {
 	seen := map[string]bool{}
-	for name := range names {
+	for _, name := range names {
 		if name == "" || len(name) > MaxName || seen[name] {
 			c.bad("%s %q is empty, over %d bytes or declared twice", what, name, MaxName)
 		}
@@ -50,25 +61,37 @@ func (c *compiler[S, E]) unique(what string, names iter.Seq[string]) {
 }
 
 func (c *compiler[S, E]) declaredStates() {
-	c.unique("state", func(yield func(string) bool) {
-		for _, st := range c.spec.States {
-			if !yield(string(st.Name)) {
-				return
-			}
-		}
-	})
+	c.list("state", c.stateNames())
 	absent := 0
 	for _, st := range c.spec.States {
 		c.attempt(st)
+		c.things(st)
 		if st.Kind == Absent {
 			absent++
-		}
-		if st.Holds>>len(c.spec.Fields) != 0 {
-			c.bad("%s holds a field that is not declared", st.Name)
 		}
 	}
 	if absent > 1 {
 		c.bad("%d absent states: at most one", absent)
+	}
+}
+
+func (c *compiler[S, E]) stateNames() []string {
+	out := make([]string, len(c.spec.States))
+	for i := range c.spec.States {
+		out[i] = string(c.spec.States[i].Name)
+	}
+	return out
+}
+
+// things checks what a state drives and holds.
+func (c *compiler[S, E]) things(st State[S, E]) {
+	switch {
+	case st.Holds>>len(c.spec.Fields) != 0:
+		c.bad("%s holds a field that is not declared", st.Name)
+	case st.Drives&^(Power|BootOrder|Disks) != 0:
+		c.bad("%s drives an actuator that does not exist", st.Name)
+	case st.Kind == Absent && (st.Holds != 0 || st.Drives != 0):
+		c.bad("absent %s holds fields or drives actuators", st.Name)
 	}
 }
 
@@ -112,6 +135,8 @@ func (c *compiler[S, E]) rule(k int, r Rule[S, E]) {
 		c.bad("rule %d: the event is empty or over %d bytes", k, MaxName)
 	case outcomes != 1:
 		c.bad("rule %d (%s): exactly one of To, Stay, Refuse must be set", k, r.On)
+	case r.Refuse != "" && !r.Refuse.known():
+		c.bad("rule %d (%s) refuses with %q, which is no code", k, r.On, r.Refuse)
 	case r.Refuse != "" && r.Why == "":
 		c.bad("rule %d (%s) refuses without a reason", k, r.On)
 	case r.Refuse != "" && (r.Opens != 0 || r.Ends != "" || r.Forget):
@@ -146,10 +171,15 @@ func (c *compiler[S, E]) targets(k int, r Rule[S, E]) {
 }
 
 func (c *compiler[S, E]) groups() {
+	var grouped Guard
 	for _, g := range c.spec.OneOf {
 		if bits.OnesCount32(uint32(g)) < 2 || g>>len(c.spec.Guards) != 0 {
 			c.bad("a OneOf group needs two or more declared guards")
 		}
+		if both := g & grouped; both != 0 {
+			c.bad("two OneOf groups share {%s}", c.GuardNames(both))
+		}
+		grouped |= g
 	}
 }
 

@@ -16,3 +16,13 @@ const (
 	InvalidConfig   Code = "INVALID_CONFIG"  // 501: a part that the call needs is not configured
 	Unavailable     Code = "UNAVAILABLE"     // 503: exhausted or cannot answer now
 )
+
+// known reports whether c is one of the codes.
+func (c Code) known() bool {
+	switch c {
+	case InvalidInput, Unauthenticated, Denied, NotFound, InvalidState,
+		Conflict, RateLimited, Unsupported, InvalidConfig, Unavailable:
+		return true
+	}
+	return false
+}

@@ -2,6 +2,7 @@ package statemachine
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -51,12 +52,9 @@ func (c *compiler[S, E]) compile() {
 	s := &c.spec
 	c.eventNames()
 	c.width, c.all = len(c.Table.names), Fields(1<<len(s.Fields)-1)
-	states := make([]string, len(s.States))
-	for i := range s.States {
-		states[i] = string(s.States[i].Name)
-	}
-	c.states, c.events = newIndex(states, c.width), newIndex(c.Table.names, 1)
-	c.cells = make([]cell[S, E], len(states)*c.width)
+	c.states.fill(c.stateNames())
+	c.events.fill(c.Table.names)
+	c.cells = make([]cell[S, E], len(s.States)*c.width)
 	c.used = make([]bool, len(s.Rules))
 	c.report = make([]bool, c.width)
 	for _, r := range s.Reports {
@@ -83,7 +81,7 @@ func (c *compiler[S, E]) eventNames() {
 
 func (c *compiler[S, E]) inform(s State[S, E]) info[E] {
 	in := info[E]{deadline: s.Deadline, expire: s.Expire, drives: s.Drives, drops: c.all &^ s.Holds,
-		inFlight: s.Kind == InFlight, absent: s.Kind == Absent}
+		inFlight: s.Kind == InFlight, timed: s.Kind == Stable && s.Expire != "", absent: s.Kind == Absent}
 	if s.Expire != "" {
 		in.early = c.refused(s.Name, s.Expire, Conflict, "no attempt is overdue", "MACH-4")
 	}
@@ -106,6 +104,7 @@ func (c *compiler[S, E]) cell(i, j int) {
 		return
 	}
 	out := &c.cells[i*c.width+j]
+	out.expires = on == c.spec.States[i].Expire
 	if c.report[j] {
 		out.stale = c.refused(from, on, Conflict, "the report names an attempt that is not the open one", "MACH-4")
 	}
@@ -146,6 +145,10 @@ func (c *compiler[S, E]) total(from S, on E, rules []int) bool {
 	for _, k := range rules {
 		used |= c.spec.Rules[k].When.If | c.spec.Rules[k].When.Not
 	}
+	if n := bits.OnesCount32(uint32(used)); n > MaxCellGuards {
+		c.bad("%s in %s: its rules use %d guards; at most %d can be tried", on, from, n, MaxCellGuards)
+		return false
+	}
 	ok := true
 	for g := range c.valuations(used) {
 		n := 0
@@ -175,7 +178,7 @@ func (c *compiler[S, E]) choice(i, j, k int) choice[S, E] {
 	if c.report[j] && r.To != "" && r.Ends == "" {
 		ch.ends = r.On
 	}
-	ch.state = int32(c.states.of(string(ch.to)) / c.width)
+	ch.state = int32(c.states.of(string(ch.to)))
 	return ch
 }
 

@@ -1,41 +1,49 @@
 package statemachine
 
-// index finds a name's position by its length and three of its bytes, then
-// compares. Names that collide are kept apart, in a map.
+// slots is the size of an index. A byte addresses it, so that a look-up needs
+// no bounds check; MaxStates and MaxEvents fit.
+const slots = 256
+
+// factors bounds the search for a hash without collisions.
+const factors = 32
+
+// index numbers names. A look-up hashes the length and three bytes, then
+// compares once. Names that share a slot wait in a map.
 type index struct {
-	slots   []slot
-	a, b, c uint32
-	rest    map[string]int
+	slots [slots]slot
+	hash  hash
+	rest  map[string]int
 }
 
-// slot holds a name beside its position, so that a look-up touches one line
-// of cache.
+// slot holds a name beside its number, so that a look-up touches one line of
+// cache.
 type slot struct {
 	name string
 	at   int
 }
 
-// The search for a collision-free index stops at these bounds.
-const (
-	minSlots, maxSlots = 16, 512
-	maxFactor          = 32
-)
+// hash weighs a name's length, its first and its last byte.
+type hash struct{ length, first, last uint32 }
 
-// of returns the position of s, or -1.
-func (x *index) of(s string) int {
+func (h hash) of(s string) uint8 {
 	n := len(s)
-	if n == 0 {
+	return uint8(uint32(n)*h.length + uint32(s[0])*h.first + uint32(s[n-1])*h.last + uint32(s[n>>1]))
+}
+
+// of returns the number of s, or -1.
+func (x *index) of(s string) int {
+	if s == "" {
 		return -1
 	}
-	h := uint32(n)*x.a + uint32(s[0])*x.b + uint32(s[n-1])*x.c + uint32(s[n>>1])
-	e := &x.slots[int(h)&(len(x.slots)-1)]
-	if e.name == s {
+	if e := &x.slots[x.hash.of(s)]; e.name == s {
 		return e.at
 	}
 	return x.slow(s)
 }
 
 // slow serves the names that share a slot, and the unknown.
+//
+//go:noinline
 func (x *index) slow(s string) int {
 	if at, ok := x.rest[s]; ok {
 		return at
@@ -43,51 +51,45 @@ func (x *index) slow(s string) int {
 	return -1
 }
 
-// newIndex numbers names by their order, each position times stride.
-func newIndex(names []string, stride int) index {
-	for size := minSlots; size <= maxSlots; size *= 2 {
-		if size < len(names) {
-			continue
-		}
-		if x, ok := perfect(names, stride, size); ok {
-			return x
-		}
-	}
-	x := index{slots: make([]slot, maxSlots), a: 1, b: 1, c: 1}
-	x.fill(names, stride)
-	return x
-}
-
-// perfect looks for factors under which no two names share a slot.
-func perfect(names []string, stride, size int) (index, bool) {
-	for f := range uint32(maxFactor * maxFactor) {
-		x := index{slots: make([]slot, size), a: 1 + f%7*2, b: 1 + f%maxFactor*2, c: 1 + f/maxFactor*2}
-		if x.fill(names, stride) {
-			return x, true
-		}
-	}
-	return index{}, false
-}
-
-// fill places names and reports whether none collided.
-func (x *index) fill(names []string, stride int) bool {
-	x.rest = nil
+// fill numbers names by their order. They are distinct and not empty.
+func (x *index) fill(names []string) {
+	x.hash = spread(names)
 	for i, name := range names {
-		e := &x.slots[x.hash(name)]
+		e := &x.slots[x.hash.of(name)]
 		if e.name == "" {
-			*e = slot{name, i * stride}
+			*e = slot{name, i}
 			continue
 		}
 		if x.rest == nil {
 			x.rest = map[string]int{}
 		}
-		x.rest[name] = i * stride
+		x.rest[name] = i
 	}
-	return x.rest == nil
 }
 
-func (x *index) hash(s string) int {
-	n := len(s)
-	h := uint32(n)*x.a + uint32(s[0])*x.b + uint32(s[n-1])*x.c + uint32(s[n>>1])
-	return int(h) & (len(x.slots) - 1)
+// spread finds the hash under which the fewest names share a slot.
+func spread(names []string) (best hash) {
+	least := len(names) + 1
+	for f := range uint32(factors * factors) {
+		h := hash{length: 1 + f%7*2, first: 1 + f%factors*2, last: 1 + f/factors*2}
+		if n := h.collisions(names); n < least {
+			best, least = h, n
+		}
+		if least == 0 {
+			break
+		}
+	}
+	return best
+}
+
+func (h hash) collisions(names []string) (n int) {
+	var taken [slots]bool
+	for _, name := range names {
+		at := h.of(name)
+		if taken[at] {
+			n++
+		}
+		taken[at] = true
+	}
+	return n
 }

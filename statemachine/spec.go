@@ -10,6 +10,7 @@ const (
 	MaxRules      = 2000                // rules of one table
 	MaxName       = 64                  // bytes of a state, event, guard or field name
 	MaxCellGuards = 12                  // guards that one cell may use: 4,096 valuations
+	maxBits       = 32                  // guards, and fields, of one table: they are bits of a uint32
 	MaxDeadline   = 30 * 24 * time.Hour // longest deadline; the longest of MACH-5 is 24 h
 )
 
@@ -85,12 +86,12 @@ type Rule[S, E ~string] struct {
 	// Opens gives an attempt to a stable state: a new epoch, due after this
 	// long. InFlight states open theirs by themselves.
 	Opens time.Duration
-	// Ends records the open attempt as decided by this report, so that the
+	// Ends records the open attempt, if there is one, as decided by this report, so that the
 	// report's repeats succeed without effect. A report that moves ends as
 	// itself when Ends is empty.
 	Ends E
 	// Forget drops the memory of past attempts: late reports and repeats are
-	// stale from then on.
+	// stale from then on. The epoch stays, so that it only grows.
 	Forget bool
 
 	Why string // for people; required where Refuse is set

@@ -39,7 +39,7 @@ func (t *Table[S, E]) Step(at At[S, E], ev Event[E], holds Guard, now time.Time)
 	if i|j < 0 {
 		return at, t.unknown(at.State, ev.On)
 	}
-	c := &t.cells[i+j]
+	c := &t.cells[i*t.width+j]
 	if c.stale != nil && ev.Epoch == at.Epoch && at.Ended == ev.On && ev.Epoch != 0 {
 		return at, nil // a repeat
 	}
@@ -52,22 +52,23 @@ func (t *Table[S, E]) Step(at At[S, E], ev Event[E], holds Guard, now time.Time)
 	if ch.refused != nil {
 		return at, ch.refused
 	}
-	from := &t.info[i/t.width]
-	if c.stale != nil && (ev.Epoch != at.Epoch || !from.open(at.Deadline)) {
+	from := &t.info[i]
+	open := from.open(at.Deadline)
+	if c.stale != nil && (ev.Epoch != at.Epoch || ev.Epoch == 0 || !open) {
 		return at, c.stale
 	}
-	if ev.On == from.expire && !from.due(at.Deadline, now) {
+	if c.expires && (!open || now.Before(at.Deadline)) {
 		return at, from.early
 	}
-	return t.enter(at, ch, ev, now)
+	return t.enter(at, ch, ev, open, now)
 }
 
-// enter applies an accepted choice.
-func (t *Table[S, E]) enter(at At[S, E], ch *choice[S, E], ev Event[E], now time.Time) (At[S, E], error) {
+// enter applies an accepted choice; open says whether at has an open attempt.
+func (t *Table[S, E]) enter(at At[S, E], ch *choice[S, E], ev Event[E], open bool, now time.Time) (At[S, E], error) {
 	next, to := at, &t.info[ch.state]
 	moved := ch.to != at.State
 	next.State = ch.to
-	if ch.ends != "" {
+	if open && ch.ends != "" {
 		next.Ended, next.Deadline = ch.ends, time.Time{}
 	}
 	within := ch.opens
@@ -76,7 +77,10 @@ func (t *Table[S, E]) enter(at At[S, E], ch *choice[S, E], ev Event[E], now time
 		within = max(within, to.deadline)
 	}
 	if ch.forget || to.absent {
-		next.Epoch, next.Ended, next.Deadline = 0, "", time.Time{}
+		next.Ended, next.Deadline = "", time.Time{}
+	}
+	if to.absent {
+		next.Epoch = 0
 	}
 	if within == 0 {
 		return next, nil
@@ -92,11 +96,8 @@ func (t *Table[S, E]) enter(at At[S, E], ch *choice[S, E], ev Event[E], now time
 }
 
 // open reports whether an attempt with this deadline is open.
-func (s *info[E]) open(deadline time.Time) bool { return s.inFlight || !deadline.IsZero() }
-
-// due reports whether an open attempt may be expired at now.
-func (s *info[E]) due(deadline, now time.Time) bool {
-	return s.open(deadline) && !now.Before(deadline)
+func (s *info[E]) open(deadline time.Time) bool {
+	return s.inFlight || s.timed && !deadline.IsZero()
 }
 
 //go:noinline
@@ -109,7 +110,7 @@ func (t *Table[S, E]) badAttempt(at At[S, E], ev Event[E]) error {
 // Open reports whether an attempt is open at at.
 func (t *Table[S, E]) Open(at At[S, E]) bool {
 	i := t.states.of(string(at.State))
-	return i >= 0 && t.info[i/t.width].open(at.Deadline)
+	return i >= 0 && t.info[i].open(at.Deadline)
 }
 
 // Due returns when the open attempt expires and the event to raise then. An
@@ -117,8 +118,8 @@ func (t *Table[S, E]) Open(at At[S, E]) bool {
 // is none where no attempt is open.
 func (t *Table[S, E]) Due(at At[S, E]) (time.Time, E, bool) {
 	i := t.states.of(string(at.State))
-	if i < 0 || !t.info[i/t.width].open(at.Deadline) {
+	if i < 0 || !t.info[i].open(at.Deadline) {
 		return time.Time{}, "", false
 	}
-	return at.Deadline, t.info[i/t.width].expire, true
+	return at.Deadline, t.info[i].expire, true
 }

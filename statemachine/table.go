@@ -6,7 +6,7 @@ import "time"
 // not copy a Table; share the pointer.
 type Table[S, E ~string] struct {
 	spec   Spec[S, E]
-	states index // of a state: the number of its first cell
+	states index
 	events index
 	names  []string // events in table order
 	width  int      // events a state
@@ -18,9 +18,10 @@ type Table[S, E ~string] struct {
 
 // cell holds the choices of one state and event. Most have one.
 type cell[S, E ~string] struct {
-	first choice[S, E]
-	more  []choice[S, E]
-	stale *Refused // set for reports
+	first   choice[S, E]
+	more    []choice[S, E]
+	stale   *Refused // set for reports
+	expires bool     // the event is the state's expiry
 }
 
 // choice is one rule in one cell.
@@ -44,6 +45,7 @@ type info[E ~string] struct {
 	drives   Actuators
 	drops    Fields
 	inFlight bool
+	timed    bool // stable, and may hold an attempt
 	absent   bool
 }
 
@@ -64,7 +66,7 @@ func (t *Table[S, E]) Next(from S, on E, holds Guard) (S, error) {
 	if i|j < 0 {
 		return from, t.unknown(from, on)
 	}
-	c := &t.cells[i+j]
+	c := &t.cells[i*t.width+j]
 	ch := &c.first
 	if !ch.when.Holds(holds) {
 		if ch = c.pick(holds); ch == nil {
@@ -116,7 +118,7 @@ func (t *Table[S, E]) Knows(s S) bool { return t.states.of(string(s)) >= 0 }
 // Drives are the actuators that may be driven in s: none where s is unknown.
 func (t *Table[S, E]) Drives(s S) Actuators {
 	if i := t.states.of(string(s)); i >= 0 {
-		return t.info[i/t.width].drives
+		return t.info[i].drives
 	}
 	return 0
 }
@@ -125,7 +127,7 @@ func (t *Table[S, E]) Drives(s S) Actuators {
 // clears them after each Step; of an unknown state nothing is dropped.
 func (t *Table[S, E]) Drops(s S) Fields {
 	if i := t.states.of(string(s)); i >= 0 {
-		return t.info[i/t.width].drops
+		return t.info[i].drops
 	}
 	return 0
 }

@@ -13,6 +13,8 @@ func (c *compiler[S, E]) whole() {
 	c.reachable()
 	for i := range c.spec.States {
 		c.exits(i)
+		c.attempts(i)
+		c.keeps(i)
 		c.expires(i)
 	}
 	c.owned()
@@ -63,18 +65,31 @@ func (c *compiler[S, E]) exits(i int) {
 // guards hold: no machine may wedge.
 func (c *compiler[S, E]) expires(i int) {
 	st := &c.spec.States[i]
-	if opened := c.opensInto(i); opened && st.Expire == "" && st.Kind != InFlight {
-		c.bad("an attempt is opened in %s, which has no expiry event", st.Name)
-	}
 	if st.Expire == "" {
 		return
 	}
 	j := c.events.of(string(st.Expire))
 	for ch := range c.cells[i*c.width+j].choices() {
-		ends := ch.to != st.Name || st.Kind != InFlight && ch.ends != ""
+		ends := ch.to != st.Name || st.Kind != InFlight && (ch.ends != "" || ch.forget)
 		if ch.refused != nil || !ends || ch.opens != 0 && ch.to == st.Name {
 			c.bad("%s does not end the attempt in %s when %s", st.Expire, st.Name, c.WhenNames(ch.when))
 		}
+	}
+}
+
+// attempts demands that attempts are opened where they can be held: by
+// entering an in-flight state, or by a rule in a stable state with an expiry.
+func (c *compiler[S, E]) attempts(i int) {
+	st, opened := &c.spec.States[i], c.opensInto(i)
+	switch {
+	case opened && st.Kind == InFlight:
+		c.bad("%s opens its own attempt; a rule must not", st.Name)
+	case opened && st.Kind != Stable:
+		c.bad("an attempt is opened in %s, which is %s", st.Name, st.Kind)
+	case opened && st.Expire == "":
+		c.bad("an attempt is opened in %s, which has no expiry event", st.Name)
+	case !opened && st.Kind != InFlight && st.Expire != "":
+		c.bad("%s %s has an expiry event and no rule that opens an attempt", st.Kind, st.Name)
 	}
 }
 
@@ -83,14 +98,29 @@ func (c *compiler[S, E]) opensInto(i int) bool {
 	for n := range c.cells {
 		for ch := range c.cells[n].choices() {
 			if ch.opens > 0 && int(ch.state) == i {
-				if c.info[i].inFlight {
-					c.bad("%s opens its own attempt; a rule must not", c.spec.States[i].Name)
-				}
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// keeps demands that an in-flight state keeps its attempt as long as it
+// lasts: what ends the attempt also leaves the state.
+func (c *compiler[S, E]) keeps(i int) {
+	st := &c.spec.States[i]
+	for j := range c.width {
+		for ch := range c.cells[i*c.width+j].choices() {
+			r := &c.spec.Rules[ch.rule]
+			switch {
+			case st.Kind != InFlight || ch.to != st.Name:
+			case r.To != "":
+				c.bad("rule %d (%s) moves in-flight %s to itself, which opens no attempt; use Stay", ch.rule, r.On, st.Name)
+			case ch.ends != "" || ch.forget:
+				c.bad("rule %d (%s) ends the attempt in %s and stays there", ch.rule, r.On, st.Name)
+			}
+		}
+	}
 }
 
 // owned demands that some state may hold each field.

@@ -53,5 +53,4 @@ const (
 	ClearMaintenance ServiceKind = "clear-maintenance" // an operator, with a reason
 	FailNode         ServiceKind = "fail"              // the provision axis failed or was aborted
 	Escalate         ServiceKind = "escalate"          // a remediation came to nothing
-	EndService       ServiceKind = "end"               // the node is deleted
 )
