@@ -74,7 +74,6 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 	Rules: slices.Concat(verbs, power, outcomes, ends),
 })
 
-
 // verbs are the operator's verbs of PROV-1 that move the machine.
 var verbs = []rule{
 	{On: Enroll, From: sm.In(Absent), To: Enrolling, Req: "PROV-1"},
