@@ -100,6 +100,54 @@ func licence(t *tree) []finding {
 	return nil
 }
 
+var (
+	// docLink is a link of a doc comment to a package of ours.
+	docLink = regexp.MustCompile(`\[` + regexp.QuoteMeta(module) + `/([\w/]+)\]`)
+	// fileLink is the target of a Markdown link, without its fragment.
+	fileLink = regexp.MustCompile(`\]\(([^)#\s]+)[^)]*\)`)
+)
+
+// links wants every link of a doc comment to lead to a package, every
+// relative link of a page to a file, and the root's comment to name every
+// family.
+func links(t *tree) []finding {
+	var out []finding
+	toured := map[string]bool{}
+	for _, p := range slices.Sorted(maps.Keys(t.texts)) {
+		switch path.Ext(p) {
+		case ".go":
+			for _, m := range docLink.FindAllStringSubmatch(t.texts[p], -1) {
+				toured[m[1]] = toured[m[1]] || p == "doc.go"
+				if t.dirs[m[1]] == nil {
+					out = append(out, finding{"links", p, "links to the package " + m[1] + ", which is not there"})
+				}
+			}
+		case ".md":
+			for _, m := range fileLink.FindAllStringSubmatch(t.texts[p], -1) {
+				if target := path.Join(path.Dir(p), m[1]); !strings.Contains(m[1], "://") && !t.has(target) {
+					out = append(out, finding{"links", p, "links to " + target + ", which is not there"})
+				}
+			}
+		}
+	}
+	for _, f := range families {
+		if t.dirs[f] != nil && !toured[f] {
+			out = append(out, finding{"links", "doc.go", "the tour does not name " + f})
+		}
+	}
+	return out
+}
+
+// has reports whether p is a file or a folder with a file in it.
+func (t *tree) has(p string) bool {
+	for file := range t.texts {
+		if within(file, p) {
+			return true
+		}
+	}
+	return false
+}
+
 // foreignWords are what no file of the project says: paths of somebody's
 // machine, hosts it was fetched from, numbers of somebody's list of work, and
 // promises. They are written so that this file does not say them either.

@@ -33,6 +33,7 @@ var laws = []law{
 	{"package-docs", packageDocs},
 	{"example-functions", exampleFunctions},
 	{"licence", licence},
+	{"links", links},
 	{"own-words", ownWords},
 	{"requirements", requirements},
 	{"decided", decisions},

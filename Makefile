@@ -1,0 +1,66 @@
+# The commands of the project. They need Go, git, make and bash.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := test
+
+GO        ?= go
+# TESTFLAGS go to go test, for example TESTFLAGS='-count=1 -v'.
+TESTFLAGS ?=
+# COUNT runs of each benchmark that BENCH matches make one median.
+BENCH     ?= .
+BENCHTIME ?= 1s
+COUNT     ?= 5
+# FUZZTIME is what each fuzz target gets.
+FUZZTIME  ?= 10s
+# VULNDB is asked only where it answers within five seconds.
+VULNDB    ?= https://vuln.go.dev
+# GOLDEN are the packages whose tests write files of the repository.
+GOLDEN     = $(shell grep -rlE '[.]Golden\b' --include='*_test.go' statemachine booter identity placement liveness bmc disklayout 2>/dev/null | xargs -r -n1 dirname | sort -u | sed 's,^,./,')
+
+.PHONY: test check bench fuzz generate drift vuln demo vm
+
+## test: every test of both modules
+test:
+	$(GO) test $(TESTFLAGS) ./...
+	cd bench && $(GO) vet ./... && $(GO) test $(TESTFLAGS) ./...
+
+## check: format, vet, staticcheck, the house's laws, drift of generated files, known vulnerabilities
+check: drift vuln
+	@unformatted=$$(gofmt -l .); if [[ -n $$unformatted ]]; then echo "gofmt -w is due on:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	cd bench && $(GO) vet ./... && "$$(cd .. && $(GO) tool -n staticcheck)" ./...
+	$(GO) mod verify
+	$(GO) mod tidy -diff
+	$(GO) test .
+
+## generate: write the generated pages and golden files anew
+generate:
+	@if [[ -n "$(GOLDEN)" ]]; then $(GO) test $(GOLDEN) -run Golden -update; else echo "nothing is generated yet"; fi
+
+## drift: fail where a generated file is not what the code says
+drift:
+	@if [[ -n "$(GOLDEN)" ]]; then $(GO) test $(GOLDEN) -run Golden; else echo "drift: nothing is generated yet"; fi
+
+vuln:
+	@host=$(VULNDB); host=$${host#*://}; host=$${host%%/*}; \
+	if timeout 5 bash -c "</dev/tcp/$$host/443" 2>/dev/null; \
+	then $(GO) tool govulncheck -db $(VULNDB) ./...; \
+	else echo "govulncheck SKIPPED: $$host does not answer on port 443 within 5 s"; fi
+
+## bench: one table of every benchmark, peers beside ours
+bench:
+	@{ $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) ./...; \
+	   cd bench && $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) ./...; } \
+	| tee /dev/stderr | (cd bench && $(GO) run ./table)
+
+## fuzz: every fuzz target for FUZZTIME
+fuzz:
+	@GO=$(GO) FUZZTIME=$(FUZZTIME) .ci/fuzz
+
+demo:
+	@echo "make demo: not there yet; it comes with the walking machine (control plane, booter and agent in one process)" >&2; exit 2
+
+vm:
+	@echo "make vm: not there yet; it comes with the edges (a virtual machine booted and installed by ingot)" >&2; exit 2
