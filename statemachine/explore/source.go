@@ -6,7 +6,6 @@ import (
 	"go/format"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -43,9 +42,9 @@ func (c *Counterexample[S, I]) GoTest(src Source[I]) (string, error) {
 func (c *Counterexample[S, I]) goFile(src Source[I]) string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	p("package %s\n\nimport (", src.Package)
-	for _, path := range src.Imports {
-		p("%q", path)
+	p("package %s\n\nimport (\n\"testing\"\n", src.Package)
+	for _, path := range slices.Concat(src.Imports, []string{reflect.TypeFor[Limits]().PkgPath()}) {
+		p("%q", path) // the formatter sorts them
 	}
 	p(")\n")
 	p("// %s tells again how %s broke %q%s: %s.", src.Test, oneLine(c.Model), c.Law, oneLine(c.req()), oneLine(c.Why.Error()))
@@ -74,7 +73,7 @@ func (c *Counterexample[S, I]) comment(i int) string {
 // oneLine keeps text from ending a line comment.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// orDefaults fills in what is zero, and sorts the imports.
+// orDefaults fills in what is zero.
 func (src Source[I]) orDefaults() Source[I] {
 	own := src.Package + "."
 	if src.Type == "" {
@@ -83,16 +82,5 @@ func (src Source[I]) orDefaults() Source[I] {
 	if src.Input == nil {
 		src.Input = func(in I) string { return strings.TrimPrefix(fmt.Sprintf("%#v", in), own) }
 	}
-	src.Imports = append([]string{"testing", reflect.TypeFor[Limits]().PkgPath()}, src.Imports...)
-	slices.SortFunc(src.Imports, func(a, b string) int {
-		if std := strings.Count(a, ".") - strings.Count(b, "."); a == "testing" || b == "testing" || std == 0 {
-			return strings.Compare(a, b)
-		} else {
-			return std
-		}
-	})
-	src.Imports = slices.Compact(src.Imports)
 	return src
 }
-
-var _ = strconv.Quote
