@@ -126,6 +126,7 @@ func malformed(format string, args ...any) *Malformed {
 	return &Malformed{What: "code", Why: fmt.Sprintf(format, args...)}
 }
 
+// Error says what is wrong with the input without showing it.
 func (e *Malformed) Error() string {
 	if e.What == "operator" {
 		return "claim: operator: " + e.Why

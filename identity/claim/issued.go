@@ -74,6 +74,7 @@ type Refused struct {
 	Why Refusal
 }
 
+// Error says why and how a machine gets another code.
 func (e *Refused) Error() string {
 	return "claim: the claim code is " + string(e.Why) +
 		" (REG-14; the agent registers again for a new one)"

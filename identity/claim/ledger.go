@@ -137,6 +137,7 @@ type RateLimited struct {
 	Until    time.Time // the first instant at which a try is heard again
 }
 
+// Error says whose tries were too many and when one is heard again.
 func (e *RateLimited) Error() string {
 	who := "all operators"
 	if e.Operator != "" {
