@@ -82,8 +82,19 @@ func thirdParties(t *tree) []finding {
 }
 
 // kits is law 4: a kit imports its parent, the standard library, rapid and
-// porcupine, and only tests import a kit.
+// porcupine, only tests import a kit, and a kit has tests of its own, which
+// hand it the mutants that it must find.
 func kits(t *tree) []finding {
+	var out []finding
+	for _, p := range t.pkgs() {
+		if roleOf(p.dir) == kit && len(p.tests) == 0 {
+			out = append(out, finding{"kits", p.dir, "the kit is not tested itself"})
+		}
+	}
+	return append(out, kitImports(t)...)
+}
+
+func kitImports(t *tree) []finding {
 	return t.eachImport(func(p *pkg, f *file, i imported) string {
 		switch {
 		case f.test:

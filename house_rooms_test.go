@@ -89,6 +89,12 @@ var (
 	kitGuests = guests[:2]
 )
 
+// codes are the wire names that an error may carry (API-3).
+var codes = []string{
+	"INVALID_INPUT", "UNAUTHENTICATED", "ACCESS_DENIED", "NOT_FOUND", "INVALID_STATE", "CONFLICT",
+	"RATE_LIMITED", "UNSUPPORTED", "INVALID_CONFIG", "UNAVAILABLE",
+}
+
 // kitNeeds are the packages of ours that a kit imports beside its parent.
 var kitNeeds = map[string][]string{}
 

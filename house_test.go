@@ -3,6 +3,8 @@ package ingot_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -24,6 +26,7 @@ var laws = []law{
 	{"core-calls", coreCalls},
 	{"statements", statements},
 	{"assignments", assignments},
+	{"error-codes", errorCodes},
 	{"families", familyImports},
 	{"third-parties", thirdParties},
 	{"kits", kits},
@@ -126,4 +129,22 @@ func plant(t *testing.T, name string) (*tree, []string) {
 		}
 	}
 	return house, want
+}
+
+// TestCodesAreThoseOfAPI3 keeps the list of codes and the requirement that
+// defines them from drifting apart.
+func TestCodesAreThoseOfAPI3(t *testing.T) {
+	text, err := os.ReadFile(behaviour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^- API-3 (.*?)\(D:`).FindStringSubmatch(string(text))
+	if line == nil {
+		t.Fatal("API-3 is not where it was")
+	}
+	got := regexp.MustCompile(`\b[A-Z]+_?[A-Z]{4,}\b`).FindAllString(line[1], -1)
+	slices.Sort(got)
+	if want := slices.Sorted(slices.Values(codes)); !slices.Equal(got, want) {
+		t.Errorf("API-3 has %v, the law %v", got, want)
+	}
 }
