@@ -45,24 +45,26 @@ func (s Session) Caller(now time.Time) (Caller, error) {
 // An agent's key reaches the node it is bound to and no other (REG-15). Whether
 // c may see the node at all is not decided here (API-1: absent, not denied).
 func (c Caller) Authorize(action Action, node string) error {
-	r, known := rule(action)
-	held := known
-	if c.Operator != "" {
-		held = held && r.holders&operator != 0
-	}
-	if c.Operator == "" || c.Scope != "" {
-		held = held && c.Scope.Valid() && r.holders&column(c.Scope) != 0
-	}
-	denied := &Denied{Caller: c, Action: action, Req: r.req, Holders: r.holders.scopes()}
+	r, _ := rule(action) // an unknown action has a row that nobody holds
 	switch {
-	case !held:
-		return denied
+	case !c.holds(r):
+		return &Denied{Caller: c, Action: action, Holders: r.holders.scopes(), Req: r.req}
 	case c.Scope == Agent && (c.Node == "" || c.Node != node):
-		denied.OtherNode = true
-		denied.Req = "REG-15"
-		return denied
+		return &Denied{Caller: c, Action: action, Holders: r.holders.scopes(), OtherNode: true, Req: "REG-15"}
 	}
 	return nil
+}
+
+// holds reports whether every column that c stands in holds r: the operator's
+// for a session, the scope's for a key, both for a session opened with one.
+func (c Caller) holds(r row) bool {
+	if c.Operator != "" && r.holders&operator == 0 {
+		return false
+	}
+	if c.Operator != "" && c.Scope == "" {
+		return true
+	}
+	return c.Scope.Valid() && r.holders&column(c.Scope) != 0
 }
 
 // A Denied reports an action that the caller may not do. Nothing was looked up
