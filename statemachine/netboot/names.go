@@ -4,8 +4,8 @@
 //
 // [Table] decides which event is legal where; [Step] computes the guards that
 // the record itself answers, writes what the event brings, and clears what
-// the new state must not hold. [Admission] judges a sighting against the
-// site's policy, and is the only such judgement.
+// the new state must not hold. [AllowList] is the match that auto-enroll
+// makes; lifecycle decides the whole admission with it.
 package netboot
 
 import sm "github.com/ingotmetal/ingot/statemachine"

@@ -1,0 +1,99 @@
+package netboot_test
+
+import (
+	"testing"
+
+	"github.com/ingotmetal/ingot/statemachine/netboot"
+	"github.com/ingotmetal/ingot/statemachine/statemachinetest"
+)
+
+// expected is written by hand from the requirements, cell by cell, and never
+// from the table. A row reads: states, events, guards, outcome, requirement.
+// Within a cell the checks stand in the order in which they decide.
+var expected = []statemachinetest.Row{
+	// Sightings.
+	{"absent", "sight", "", "discovered", "BOOT-1"},
+	{"* -absent", "sight", "", "stay", "BOOT-1"},
+	{"discovered", "evict", "kept", "stay", "BOOT-16"},
+	{"discovered", "evict", "not kept", "absent", "BOOT-16"},
+	{"* -discovered", "evict", "", "stay", "BOOT-16"},
+
+	// Admission, by policy and by hand.
+	{"discovered", "admit", "not admitted", "stay", "BOOT-7"},
+	{"discovered", "admit", "admitted, claimed", "stay", "BOOT-15"},
+	{"discovered", "admit", "admitted, not claimed, not address", "UNAVAILABLE", "EDGE-17"},
+	{"discovered", "admit", "admitted, not claimed, address", "enrolling", "BOOT-7"},
+	{"* -discovered", "admit", "", "stay", "BOOT-7"},
+
+	{"absent discovered", "enroll", "claimed", "CONFLICT", "EDGE-17"},
+	{"absent discovered", "enroll", "not claimed, not address", "UNAVAILABLE", "EDGE-17"},
+	{"absent", "enroll", "not claimed, address", "enrolling", "EDGE-19"},
+	{"discovered", "enroll", "not claimed, address", "enrolling", "BOOT-12"},
+	{"enrolling", "enroll", "", "stay", "EDGE-19"},
+	{"enrolled", "enroll", "", "INVALID_STATE", "BOOT-12"},
+	{"decommissioned", "enroll", "", "INVALID_STATE", "BOOT-4"},
+
+	// What the machine's registration brings.
+	{"enrolling", "complete", "foreign", "stay", "SET-10"},
+	{"enrolling", "complete", "not foreign, image", "enrolled", "SET-10"},
+	{"enrolling", "complete", "not foreign, not image", "stay", "SET-10"},
+	{"* -enrolling", "complete", "", "stay", "SET-10"},
+	{"enrolled", "reset", "not foreign", "enrolling", "REG-12"},
+	{"enrolled", "reset", "foreign", "stay", "REG-12"},
+	{"* -enrolled", "reset", "", "stay", "REG-12"},
+
+	// Out and back.
+	{"absent", "decommission", "", "NOT_FOUND", "EDGE-15"},
+	{"discovered enrolling enrolled", "decommission", "bound", "CONFLICT", "EDGE-17"},
+	{"discovered enrolling enrolled", "decommission", "not bound", "decommissioned", "BOOT-4"},
+	{"decommissioned", "decommission", "", "stay", "EDGE-17"},
+
+	{"absent decommissioned", "withdraw", "", "stay", "BOOT-4"},
+	{"discovered enrolling enrolled", "withdraw", "foreign", "stay", "REG-13"}, // neither its own nor unbound
+	{"discovered enrolling enrolled", "withdraw", "not foreign", "decommissioned", "BOOT-4"},
+
+	{"absent", "reactivate", "", "NOT_FOUND", "EDGE-15"},
+	{"decommissioned", "reactivate", "", "discovered", "BOOT-4"},
+	{"discovered enrolling enrolled", "reactivate", "", "INVALID_STATE", "BOOT-4"},
+
+	{"absent", "purge", "", "NOT_FOUND", "EDGE-17"},
+	{"decommissioned", "purge", "", "absent", "BOOT-12"},
+	{"discovered enrolling enrolled", "purge", "", "INVALID_STATE", "EDGE-17"},
+
+	{"absent", "set-mode", "", "NOT_FOUND", "EDGE-17"},
+	{"* -absent", "set-mode", "", "stay", "BOOT-5"},
+
+	// Boot entries of the slot's holder.
+	{"absent", "set-entry", "not address", "UNAVAILABLE", "EDGE-17"},
+	{"absent", "set-entry", "address", "discovered", "EDGE-19"},
+	{"discovered enrolling enrolled", "set-entry", "foreign", "CONFLICT", "MACH-1"},
+	{"discovered", "set-entry", "not foreign, claimed, not bound", "CONFLICT", "BOOT-15"}, // a candidate that nobody confirmed
+	{"discovered", "set-entry", "not foreign, not claimed, not address", "UNAVAILABLE", "EDGE-17"},
+	{"discovered", "set-entry", "not foreign, claimed, bound, not address", "UNAVAILABLE", "EDGE-17"},
+	{"discovered", "set-entry", "not foreign, not claimed, address", "stay", "BOOT-14"},
+	{"discovered", "set-entry", "not foreign, claimed, bound, address", "stay", "BOOT-14"},
+	{"enrolling enrolled", "set-entry", "not foreign, not address", "UNAVAILABLE", "EDGE-17"},
+	{"enrolling enrolled", "set-entry", "not foreign, address", "stay", "BOOT-14"},
+	{"decommissioned", "set-entry", "", "INVALID_STATE", "EDGE-17"},
+	{"*", "end-entry", "", "stay", "BOOT-14"},
+
+	// Which machine a MAC belongs to.
+	{"absent", "propose", "", "NOT_FOUND", "BOOT-11"},
+	{"discovered", "propose", "bound", "CONFLICT", "BOOT-11"},
+	{"discovered", "propose", "not bound, claimed", "CONFLICT", "BOOT-11"},
+	{"discovered", "propose", "not bound, not claimed", "stay", "BOOT-11"},
+	{"enrolling enrolled", "propose", "", "CONFLICT", "BOOT-11"},
+	{"decommissioned", "propose", "", "INVALID_STATE", "BOOT-4"},
+
+	{"absent", "bind", "", "discovered", "BOOT-17"}, // any MAC that the operator knows
+	{"discovered", "bind", "foreign", "CONFLICT", "BOOT-17"},
+	{"discovered", "bind", "not foreign", "stay", "BOOT-17"},
+	{"enrolling enrolled", "bind", "not bound", "CONFLICT", "EDGE-20"},
+	{"enrolling enrolled", "bind", "bound, foreign", "CONFLICT", "BOOT-17"},
+	{"enrolling enrolled", "bind", "bound, not foreign", "stay", "BOOT-17"},
+	{"decommissioned", "bind", "", "INVALID_STATE", "EDGE-20"},
+}
+
+func TestTableIsAsExpected(t *testing.T) {
+	statemachinetest.Matrix(t, netboot.Table, expected)
+}

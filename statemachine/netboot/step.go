@@ -1,0 +1,107 @@
+package netboot
+
+import (
+	"net/netip"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+)
+
+// Event is what happens to a record, with what it brings. Which fields matter
+// depends on On.
+type Event struct {
+	On      Kind
+	By      Owner    // the machine that acts; zero for operators and sightings
+	Facts   sm.Guard // of Admitted and Claimed, what others know
+	Product ServerID
+
+	Address    netip.Addr // the lowest free one, for a record that holds none
+	Networking Networking
+	Image      string
+	Entry      Entry
+	Mode       Mode
+	Candidate  string
+}
+
+// Guards computes the guards for e on r.
+func Guards(r *Record, e *Event) sm.Guard {
+	g := e.Facts & (Admitted | Claimed)
+	for _, c := range [...]struct {
+		bit   sm.Guard
+		holds bool
+	}{
+		{Address, r.Address.IsValid() || e.Address.IsValid()},
+		{Claimed, r.Candidate != "" || r.Entry != Entry{} || r.State == Discovered && r.Owner != Owner{}},
+		{Image, e.Image != ""},
+		{Bound, r.Owner != Owner{}},
+		{Foreign, r.Owner != Owner{} && r.Owner.Node != e.By.Node},
+		{Kept, r.Address.IsValid()},
+	} {
+		if c.holds {
+			g |= c.bit
+		}
+	}
+	return g
+}
+
+// Step decides e on r and returns the record after it; on error that is r. A
+// record that came to Absent keeps only its MAC. Its errors are *sm.Refused.
+func Step(r Record, e Event) (Record, error) {
+	if r.State == "" {
+		r.State = Absent
+	}
+	to, err := Table.Next(r.State, e.On, Guards(&r, &e))
+	if err != nil {
+		return r, err
+	}
+	if to == Absent {
+		return New(r.MAC), nil
+	}
+	from := r.State
+	r.State = to
+	r.write(from, &e)
+	r.drop(Table.Drops(to))
+	return r, nil
+}
+
+// write puts into the record what an accepted event brings.
+func (r *Record) write(from State, e *Event) {
+	switch e.On {
+	case Sight:
+		if from == Absent {
+			r.Product = e.Product
+		}
+	case Admit, Enroll:
+		if from != r.State {
+			r.reserve(e)
+		}
+	case Complete:
+		if r.State != from {
+			r.Owner, r.Image = e.By, e.Image
+		}
+	case Reactivate:
+		r.Owner = Owner{}
+	case SetMode:
+		r.Mode = e.Mode
+	case SetEntry:
+		r.reserve(e)
+		r.Entry = e.Entry
+		if r.Owner == (Owner{}) {
+			r.Owner, r.Candidate = e.By, ""
+		}
+	case EndEntry:
+		if r.Entry.Epoch == e.Entry.Epoch {
+			r.Entry = Entry{}
+		}
+	case Propose:
+		r.Candidate = e.Candidate
+	case Bind:
+		r.Owner, r.Candidate = e.By, ""
+	}
+}
+
+// reserve takes the address that came along, unless one is kept (BOOT-19).
+func (r *Record) reserve(e *Event) {
+	if !r.Address.IsValid() {
+		r.Address, r.Networking = e.Address, e.Networking
+	}
+}

@@ -1,0 +1,167 @@
+package provision
+
+import (
+	"time"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+)
+
+// Event is what happens on the axis, with what it brings. Which fields matter
+// depends on On.
+type Event struct {
+	sm.Event[Kind]
+	Facts sm.Guard // guards that others compute: all but Proof, NoWipe, Booting, Returning and From*
+
+	By      string // who asked: the approver of a chain that writes disks
+	Wipe    Wipe   // undeploy; empty is quick
+	Profile Profile
+	Proof   Hash // wiped: digest of evidence that counts by PROV-19
+	Why     string
+}
+
+// own are the guards that the record answers by itself.
+const own = Proof | NoWipe | Booting | Returning | FromGroup
+
+// Guards computes the guards for e on r.
+func Guards(r *Record, e *Event) sm.Guard {
+	g := e.Facts&^own | fromGuard(r.FailedFrom)
+	for _, c := range [...]struct {
+		bit   sm.Guard
+		holds bool
+	}{
+		{Proof, r.Proof != Hash{}},
+		{NoWipe, r.Wipe == WipeNone},
+		{Booting, r.Activity == RescueBoot},
+		{Returning, r.Activity == Return},
+	} {
+		if c.holds {
+			g |= c.bit
+		}
+	}
+	return g
+}
+
+// fromGuard is the guard of the state that a machine failed from.
+func fromGuard(from State) sm.Guard {
+	switch from {
+	case Adopting:
+		return FromAdopting
+	case Enrolling:
+		return FromEnrolling
+	case Inspecting, Commissioning:
+		return FromBuilding
+	case Deploying, Releasing:
+		return FromDisks
+	case Rescue:
+		return FromRescue
+	case Retiring:
+		return FromRetiring
+	}
+	return 0
+}
+
+// Step decides e on r and returns the record after it; on error that is r. A
+// record that came to Absent is the zero axis. Its errors are *sm.Refused.
+func Step(r Record, e Event, now time.Time) (Record, error) {
+	if r.State == "" {
+		r.State = Absent
+	}
+	at, err := Table.Step(r.At, e.Event, Guards(&r, &e), now)
+	if err != nil {
+		return r, err
+	}
+	if at.State == Absent {
+		return New(), nil
+	}
+	was := r
+	r.At = at
+	if at.State != was.State || at.Epoch != was.Epoch {
+		r.enter(&was, &e)
+	}
+	r.write(&was, &e)
+	r.drop(Table.Drops(r.State))
+	return r, nil
+}
+
+// enter writes what a new state, or a new attempt, begins with.
+func (r *Record) enter(was *Record, e *Event) {
+	r.Proof, r.Activity, r.Queued = Hash{}, "", false
+	if e.By != "" {
+		r.Approver = e.By
+	}
+	switch r.State {
+	case Adopting:
+		r.adopting()
+	case Commissioning:
+		r.Wipe = WipeQuick
+	case Deploying:
+		r.Profile = e.Profile
+	case Deployed:
+		r.Role = r.Profile.Role
+	case Releasing:
+		r.Wipe = e.wipe(was)
+	case Rescue:
+		r.Activity = RescueBoot
+		if e.On == Unrescue {
+			r.Activity = Return
+		}
+	case Retiring:
+		r.Wipe, r.AwaitOff = CryptoErase, e.Facts&Held != 0
+	case Failed:
+		r.fail(was, e)
+	}
+}
+
+// adopting queues the acceptance run until it has the slot (EDGE-21).
+func (r *Record) adopting() {
+	if r.Deadline.IsZero() {
+		r.Queued = true
+	} else {
+		r.Activity = Acceptance
+	}
+}
+
+// wipe is the mode of a release: recover keeps the recorded one after
+// releasing, and is quick after deploying (EDGE-21).
+func (e *Event) wipe(was *Record) Wipe {
+	switch {
+	case e.On == Recover && was.FailedFrom == Releasing && was.Wipe != "":
+		return was.Wipe
+	case e.On == Undeploy && e.Wipe != "":
+		return e.Wipe
+	}
+	return WipeQuick
+}
+
+// fail records where and why. Only releasing's wipe mode is worth keeping.
+func (r *Record) fail(was *Record, e *Event) {
+	r.FailedFrom = was.State
+	if was.State != Releasing {
+		r.Wipe = ""
+	}
+	switch e.On {
+	case Abort:
+		r.LastError = Trouble{Aborted, e.Why}
+	case Expired:
+		r.LastError = Trouble{Overdue, "the attempt did not end before its deadline"}
+	case Succeeded:
+		r.LastError = Trouble{UnverifiedWipe, "success was reported without wipe evidence that counts"}
+	default:
+		r.LastError = Trouble{WorkflowFailed, e.Why}
+	}
+}
+
+// write puts into the record what an event brings that opens nothing.
+func (r *Record) write(was *Record, e *Event) {
+	switch e.On {
+	case Wiped:
+		r.Proof = e.Proof
+	case Succeeded, Fail:
+		if !Table.Open(r.At) {
+			r.Activity = ""
+		}
+	}
+	if r.State == Retiring && was.State == Retiring && e.Facts&Off != 0 {
+		r.AwaitOff = false
+	}
+}

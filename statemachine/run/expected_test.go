@@ -1,0 +1,81 @@
+package run_test
+
+import (
+	"testing"
+
+	"github.com/ingotmetal/ingot/statemachine/run"
+	"github.com/ingotmetal/ingot/statemachine/statemachinetest"
+)
+
+// expected is written by hand from the requirements, cell by cell, and never
+// from the table. A row reads: states, events, guards, outcome, requirement.
+// Within a cell the checks stand in the order in which they decide.
+var expected = []statemachinetest.Row{
+	{"*", "request", "retiring", "CONFLICT", "RUN-6"},
+	{"idle succeeded failed", "request", "not retiring", "waiting", "RUN-1"},
+	{"waiting running", "request", "not retiring", "stay", "RUN-1"}, // the same is consumed, another waits
+
+	{"waiting", "begin", "retiring", "CONFLICT", "RUN-6"},
+	{"waiting", "begin", "not retiring, held", "CONFLICT", "MACH-3"},
+	{"waiting", "begin", "not retiring, not held, not serial", "CONFLICT", "RUN-4"},
+	{"waiting", "begin", "not retiring, not held, serial, not pin", "CONFLICT", "RUN-3"},
+	{"waiting", "begin", "not retiring, not held, serial, pin", "running", "RUN-1"},
+	{"* -waiting", "begin", "", "INVALID_STATE", "RUN-1"},
+
+	{"running", "succeeded", "", "succeeded", "RUN-10"},
+	{"running", "failed", "", "failed", "RUN-9"},
+	{"* -running", "succeeded failed", "", "CONFLICT", "EDGE-7"},
+	{"running", "expired", "", "failed", "MACH-5"},
+	{"* -running", "expired", "", "INVALID_STATE", "MACH-4"},
+
+	// The engine knows of a run whose record was never written.
+	{"running", "found-running found-succeeded found-failed", "", "stay", "RUN-2"},
+	{"* -running", "found-running", "held", "CONFLICT", "MACH-3"},
+	{"* -running", "found-running", "not held", "running", "RUN-2"},
+	{"* -running", "found-succeeded", "", "succeeded", "RUN-2"},
+	{"* -running", "found-failed", "", "failed", "RUN-2"},
+
+	{"running", "interrupt", "", "failed", "RUN-6"},
+	{"waiting", "interrupt", "", "idle", "RUN-6"},
+	{"idle succeeded failed", "interrupt", "", "stay", "RUN-6"},
+
+	{"running", "end", "", "CONFLICT", "EDGE-9"},
+	{"* -running", "end", "", "idle", "REG-12"},
+}
+
+// expectedRetirement is the same for the steps of the retirement run.
+var expectedRetirement = []statemachinetest.Row{
+	{"none", "decommission", "not has-serial", "CONFLICT", "RUN-4"},
+	{"none", "decommission", "has-serial, slot-held", "interrupting", "RUN-6"},
+	{"none", "decommission", "has-serial, not slot-held", "wiping", "RUN-9"},
+	{"* -none", "decommission", "", "stay", "RUN-9"},
+
+	{"interrupting", "off-confirmed", "", "wiping", "RUN-6"},
+	{"awaiting-off", "off-confirmed", "", "evicting", "RUN-5"},
+	{"* -interrupting -awaiting-off", "off-confirmed", "", "INVALID_STATE", "RUN-9"},
+
+	{"wiping", "wiped", "", "awaiting-off", "RUN-5"},
+	{"wiping", "wipe-failed", "", "interrupting", "RUN-9"}, // retirement is repeated by itself
+	{"* -wiping", "wiped wipe-failed", "", "CONFLICT", "EDGE-7"},
+	{"evicting", "evicted", "", "cleaning", "RUN-5"},
+	{"* -evicting", "evicted", "", "CONFLICT", "EDGE-7"},
+
+	{"wiping", "expired", "", "interrupting", "RUN-9"},
+	{"evicting", "expired", "", "cleaning", "RUN-5"},
+	{"* -wiping -evicting", "expired", "", "INVALID_STATE", "MACH-4"},
+
+	{"cleaning", "cleaned", "", "offline", "RUN-5"},
+	{"* -cleaning", "cleaned", "", "INVALID_STATE", "RUN-9"},
+
+	{"none", "end", "", "stay", "REG-12"},
+	{"offline", "end", "", "none", "EDGE-23"},
+	{"interrupting wiping awaiting-off evicting cleaning", "end", "", "CONFLICT", "EDGE-23"},
+}
+
+func TestTableIsAsExpected(t *testing.T) {
+	statemachinetest.Matrix(t, run.Table, expected)
+}
+
+func TestRetirementIsAsExpected(t *testing.T) {
+	statemachinetest.Matrix(t, run.Retirement, expectedRetirement)
+}

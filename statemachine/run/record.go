@@ -1,0 +1,86 @@
+package run
+
+import (
+	"time"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+)
+
+// At is where a run stands.
+type At = sm.At[State, Kind]
+
+// Action is the owner's desired_action.
+type Action string
+
+// The actions (RUN-10).
+const (
+	Provision Action = "provision" // attest, wipe the system disk, install
+	Attest    Action = "attest"    // writes no disk
+	Wipe      Action = "wipe"      // wipe the system disk
+)
+
+// Valid reports whether a is one of the three actions.
+func (a Action) Valid() bool { return a == Provision || a == Attest || a == Wipe }
+
+// Writes reports whether the action writes a disk, and so needs the serial of
+// RUN-4 and a grant.
+func (a Action) Writes() bool { return a != Attest }
+
+// Deadline is MACH-5's default for a run of this action.
+func (a Action) Deadline() time.Duration {
+	switch a {
+	case Provision:
+		return ProvisionDeadline
+	case Attest:
+		return AttestDeadline
+	}
+	return WipeDeadline
+}
+
+// Record is the run axis of one node: its one run and its retirement. It is
+// comparable.
+type Record struct {
+	At
+	Action Action
+	Next   Action // another action that waits for this run's end
+	Reason string // why it waits, or how it failed
+	Retire sm.At[Step, StepKind]
+}
+
+// New is a device of which nothing was asked.
+func New() Record {
+	return Record{At: At{State: Idle}, Retire: sm.At[Step, StepKind]{State: None}}
+}
+
+// Unfinished reports whether a run or a retirement is under way.
+func (r *Record) Unfinished() bool {
+	return r.State == Waiting || r.State == Running || r.Retiring()
+}
+
+// Retiring reports whether the retirement is under way. It holds the machine
+// from its first step on.
+func (r *Record) Retiring() bool { return r.Retire.State != None && r.Retire.State != Offline }
+
+// Fields are the fields that r has.
+func (r *Record) Fields() sm.Fields {
+	var f sm.Fields
+	for bit, set := range [...]bool{r.Action != "", r.Next != "", r.Reason != ""} {
+		if set {
+			f |= 1 << bit
+		}
+	}
+	return f
+}
+
+// drop clears the fields in f.
+func (r *Record) drop(f sm.Fields) {
+	if f&FieldAction != 0 {
+		r.Action = ""
+	}
+	if f&FieldNext != 0 {
+		r.Next = ""
+	}
+	if f&FieldReason != 0 {
+		r.Reason = ""
+	}
+}

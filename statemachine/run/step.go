@@ -1,0 +1,115 @@
+package run
+
+import (
+	"time"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+)
+
+// Event is what happens to a run, with what it brings.
+type Event struct {
+	sm.Event[Kind]
+	Facts  sm.Guard // Held; Serial and Pin for the action that begins
+	Action Action   // request, found-*
+	Why    string   // failed, found-failed
+}
+
+// Guards computes the guards for e on r. An action that writes no disk needs
+// no serial, and only provision needs a pin (RUN-3, RUN-4).
+func Guards(r *Record, e *Event) sm.Guard {
+	g := e.Facts &^ (Same | Retiring)
+	if e.Action == r.Action {
+		g |= Same
+	}
+	if r.Retire.State != None {
+		g |= Retiring
+	}
+	if !r.Action.Writes() {
+		g |= Serial
+	}
+	if r.Action != Provision {
+		g |= Pin
+	}
+	return g
+}
+
+// Step decides e on r and returns the record after it; on error that is r. Its
+// errors are *sm.Refused.
+func Step(r Record, e Event, now time.Time) (Record, error) {
+	at, err := Table.Step(r.At, e.within(&r), Guards(&r, &e), now)
+	if err != nil {
+		return r, err
+	}
+	was := r
+	r.At = at
+	r.write(&was, &e)
+	r.drop(Table.Drops(r.State))
+	return r, nil
+}
+
+// within gives the attempt its action's deadline unless the site has one.
+func (e *Event) within(r *Record) sm.Event[Kind] {
+	ev := e.Event
+	if ev.Within == 0 {
+		action := r.Action
+		if e.On == FoundRunning {
+			action = e.Action
+		}
+		ev.Within = action.Deadline()
+	}
+	return ev
+}
+
+// write puts into the record what an accepted event brings.
+func (r *Record) write(was *Record, e *Event) {
+	moved := r.State != was.State
+	switch e.On {
+	case Request:
+		r.requested(was, e)
+	case Begin:
+		r.Reason = ""
+	case FoundRunning, FoundSucceeded, FoundFailed:
+		if moved {
+			r.Action, r.Reason = e.Action, e.Why
+		}
+	case Fail:
+		if moved {
+			r.Reason = e.Why
+		}
+	case Expired:
+		r.Reason = "the run did not end before its deadline"
+	case Interrupt:
+		if moved {
+			r.Reason = "retirement took the machine over"
+		}
+	}
+}
+
+// requested takes the action, or keeps another for later (RUN-1).
+func (r *Record) requested(was *Record, e *Event) {
+	switch {
+	case was.State != Waiting && was.State != Running:
+		r.Action, r.Next, r.Reason = e.Action, "", ""
+	case e.Action != was.Action:
+		r.Next = e.Action
+	default:
+		r.Next = "" // the owner went back to the current action
+	}
+}
+
+// StepEvent is what happens to the retirement.
+type StepEvent struct {
+	sm.Event[StepKind]
+	Facts sm.Guard // SlotHeld, HasSerial
+}
+
+// StepRetirement decides e on r's retirement and returns the record after it;
+// on error that is r. Its errors are *sm.Refused.
+func StepRetirement(r Record, e StepEvent, now time.Time) (Record, error) {
+	at, err := Retirement.Step(r.Retire, e.Event, e.Facts, now)
+	if err != nil {
+		return r, err
+	}
+	r.Retire = at
+	return r, nil
+}
