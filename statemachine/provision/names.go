@@ -55,9 +55,10 @@ const (
 	Wiped     Kind = "wiped"     // wipe evidence; a report that ends nothing
 	Expired   Kind = "expired"   // the attempt's deadline
 
-	Join  Kind = "join"  // the first agent session
-	Begin Kind = "begin" // a queued acceptance run starts
-	End   Kind = "end"   // the registration is factory-reset
+	Join    Kind = "join"          // the first agent session
+	Begin   Kind = "begin"         // a queued acceptance run starts
+	SeenOff Kind = "off-confirmed" // the BMC confirmed off (BMC-2)
+	End     Kind = "end"           // the registration is factory-reset
 )
 
 // The guards.

@@ -78,7 +78,7 @@ func Step(r Record, e Event, now time.Time) (Record, error) {
 	if at.State != was.State || at.Epoch != was.Epoch {
 		r.enter(&was, &e)
 	}
-	r.write(&was, &e)
+	r.write(&e)
 	r.drop(Table.Drops(r.State))
 	return r, nil
 }
@@ -152,7 +152,7 @@ func (r *Record) fail(was *Record, e *Event) {
 }
 
 // write puts into the record what an event brings that opens nothing.
-func (r *Record) write(was *Record, e *Event) {
+func (r *Record) write(e *Event) {
 	switch e.On {
 	case Wiped:
 		r.Proof = e.Proof
@@ -160,8 +160,7 @@ func (r *Record) write(was *Record, e *Event) {
 		if !Table.Open(r.At) {
 			r.Activity = ""
 		}
-	}
-	if r.State == Retiring && was.State == Retiring && e.Facts&Off != 0 {
+	case SeenOff:
 		r.AwaitOff = false
 	}
 }

@@ -199,6 +199,7 @@ var outcomes = []rule{
 	{On: Fail, Refuse: sm.Conflict, Why: "no attempt is open", Req: "MACH-4"},
 	{On: Wiped, From: sm.In(Commissioning, Releasing, Retiring), Stay: true, Req: "PROV-19"},
 	{On: Wiped, Refuse: sm.Conflict, Why: "no attempt that wipes is open", Req: "PROV-19"},
+	{On: SeenOff, Stay: true, Why: "a retirement that took the machine over may write disks from now on", Req: "EDGE-5"},
 	{On: Expired, From: sm.In(Adopting, Enrolling, Inspecting, Commissioning, Deploying, Releasing, Rescue, Retiring), To: Failed, Ends: Fail, Why: "the deadline passed", Req: "PROV-2"},
 	{On: Expired, Refuse: sm.InvalidState, Why: "no attempt can be open", Req: "MACH-4"},
 }

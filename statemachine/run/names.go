@@ -50,33 +50,33 @@ const (
 	FieldReason                       // why it waits, or how it failed
 )
 
-// Step names a step of the retirement run (RUN-9).
-type Step string
+// RetireStep is a step of the retirement run (RUN-9).
+type RetireStep string
 
 // The steps. None is no retirement, and never stored.
 const (
-	None         Step = "none"
-	Interrupting Step = "interrupting"
-	Wiping       Step = "wiping"
-	AwaitingOff  Step = "awaiting-off"
-	Evicting     Step = "evicting"
-	Cleaning     Step = "cleaning"
-	Offline      Step = "offline"
+	None         RetireStep = "none"
+	Interrupting RetireStep = "interrupting"
+	Wiping       RetireStep = "wiping"
+	AwaitingOff  RetireStep = "awaiting-off"
+	Evicting     RetireStep = "evicting"
+	Cleaning     RetireStep = "cleaning"
+	Offline      RetireStep = "offline"
 )
 
-// StepKind names an event of the retirement run.
-type StepKind string
+// RetireKind names an event of the retirement run.
+type RetireKind string
 
 // The events of the retirement run.
 const (
-	Decommission StepKind = "decommission"  // the owner sets the status decommissioning
-	OffConfirmed StepKind = "off-confirmed" // off by BMC-2, or the agent's word where there is no BMC
-	Wiped        StepKind = "wiped"         // a report
-	WipeFailed   StepKind = "wipe-failed"   // a report
-	Evicted      StepKind = "evicted"       // a report
-	StepExpired  StepKind = "expired"       // the step's deadline
-	Cleaned      StepKind = "cleaned"       // the orchestrator forgot the node
-	EndSteps     StepKind = "end"           // the node is deleted or factory-reset
+	Decommission RetireKind = "decommission"  // the owner sets the status decommissioning
+	OffConfirmed RetireKind = "off-confirmed" // off by BMC-2, or the agent's word where there is no BMC
+	Wiped        RetireKind = "wiped"         // a report
+	WipeFailed   RetireKind = "wipe-failed"   // a report
+	Evicted      RetireKind = "evicted"       // a report
+	StepExpired  RetireKind = "expired"       // the step's deadline
+	Cleaned      RetireKind = "cleaned"       // the orchestrator forgot the node
+	EndSteps     RetireKind = "end"           // the node is deleted or factory-reset
 )
 
 // The guards of the retirement run.

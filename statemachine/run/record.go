@@ -44,12 +44,12 @@ type Record struct {
 	Action Action
 	Next   Action // another action that waits for this run's end
 	Reason string // why it waits, or how it failed
-	Retire sm.At[Step, StepKind]
+	Retire sm.At[RetireStep, RetireKind]
 }
 
 // New is a device of which nothing was asked.
 func New() Record {
-	return Record{At: At{State: Idle}, Retire: sm.At[Step, StepKind]{State: None}}
+	return Record{At: At{State: Idle}, Retire: sm.At[RetireStep, RetireKind]{State: None}}
 }
 
 // Unfinished reports whether a run or a retirement is under way.

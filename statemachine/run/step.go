@@ -97,15 +97,15 @@ func (r *Record) requested(was *Record, e *Event) {
 	}
 }
 
-// StepEvent is what happens to the retirement.
-type StepEvent struct {
-	sm.Event[StepKind]
+// RetireEvent is what happens to the retirement.
+type RetireEvent struct {
+	sm.Event[RetireKind]
 	Facts sm.Guard // SlotHeld, HasSerial
 }
 
-// StepRetirement decides e on r's retirement and returns the record after it;
+// StepRetire decides e on r's retirement and returns the record after it;
 // on error that is r. Its errors are *sm.Refused.
-func StepRetirement(r Record, e StepEvent, now time.Time) (Record, error) {
+func StepRetire(r Record, e RetireEvent, now time.Time) (Record, error) {
 	at, err := Retirement.Step(r.Retire, e.Event, e.Facts, now)
 	if err != nil {
 		return r, err

@@ -17,7 +17,7 @@ const (
 type (
 	rule  = sm.Rule[State, Kind]
 	when  = sm.When
-	steps = sm.Rule[Step, StepKind]
+	steps = sm.Rule[RetireStep, RetireKind]
 )
 
 // Table is the one run of a device.
@@ -71,10 +71,10 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 })
 
 // Retirement is the run that takes a device out of service (RUN-5, RUN-9).
-var Retirement = sm.Must(sm.Spec[Step, StepKind]{
+var Retirement = sm.Must(sm.Spec[RetireStep, RetireKind]{
 	Name: "retirement", Start: sm.In(None),
-	Guards: []string{"slot-held", "has-serial"}, Reports: []StepKind{Wiped, WipeFailed, Evicted},
-	States: []sm.State[Step, StepKind]{
+	Guards: []string{"slot-held", "has-serial"}, Reports: []RetireKind{Wiped, WipeFailed, Evicted},
+	States: []sm.State[RetireStep, RetireKind]{
 		{Name: None, Kind: sm.Absent, Means: "the device is in service"},
 		{Name: Interrupting, Kind: sm.Stable, Drives: sm.Power, Means: "the holder is dead; waits for confirmed off"},
 		{Name: Wiping, Kind: sm.InFlight, Deadline: WipeDeadline, Expire: StepExpired, Drives: sm.Power | sm.BootOrder | sm.Disks, Means: "wiped and erased"},
