@@ -164,6 +164,6 @@ func BenchmarkRunSlices(b *testing.B) {
 // with -benchtime 1x.
 func BenchmarkRunProduct(b *testing.B) {
 	m := records(6)
-	m.Stable = func(r record) bool { return r.Axis[0] != 5 }
+	m.Stable = func(record) bool { return true }
 	bench(b, m)
 }
