@@ -14,24 +14,23 @@ var expected = []statemachinetest.Row{
 	// Sightings.
 	{"absent", "sight", "", "discovered", "BOOT-1"},
 	{"* -absent", "sight", "", "stay", "BOOT-1"},
-	{"discovered", "evict", "kept", "stay", "BOOT-16"},
-	{"discovered", "evict", "not kept", "absent", "BOOT-16"},
-	{"* -discovered", "evict", "", "stay", "BOOT-16"},
+	{"absent enrolling enrolled decommissioned", "evict", "", "INVALID_STATE", "BOOT-16"},
+	{"discovered", "evict", "kept", "CONFLICT", "BOOT-16"},
+	{"discovered", "evict", "not kept, claimed", "CONFLICT", "BOOT-16"}, // sightings never undo what a person or a holder bound
+	{"discovered", "evict", "not kept, not claimed", "absent", "BOOT-16"},
 
 	// Admission, by policy and by hand.
-	{"discovered", "admit", "not admitted", "stay", "BOOT-7"},
-	{"discovered", "admit", "admitted, claimed", "stay", "BOOT-15"},
-	{"discovered", "admit", "admitted, not claimed, not address", "UNAVAILABLE", "EDGE-17"},
-	{"discovered", "admit", "admitted, not claimed, address", "enrolling", "BOOT-7"},
+	{"discovered", "admit", "claimed", "stay", "BOOT-15"},
+	{"discovered", "admit", "not claimed, not admitted", "stay", "BOOT-19"},
+	{"discovered", "admit", "not claimed, admitted, not address", "UNAVAILABLE", "BOOT-7"},
+	{"discovered", "admit", "not claimed, admitted, address", "enrolling", "BOOT-7"},
 	{"* -discovered", "admit", "", "stay", "BOOT-7"},
 
 	{"absent discovered", "enroll", "claimed", "CONFLICT", "EDGE-17"},
 	{"absent discovered", "enroll", "not claimed, not address", "UNAVAILABLE", "EDGE-17"},
-	{"absent", "enroll", "not claimed, address", "enrolling", "EDGE-19"},
-	{"discovered", "enroll", "not claimed, address", "enrolling", "BOOT-12"},
+	{"absent discovered", "enroll", "not claimed, address", "enrolling", "BOOT-12"},
 	{"enrolling", "enroll", "", "stay", "EDGE-19"},
-	{"enrolled", "enroll", "", "INVALID_STATE", "BOOT-12"},
-	{"decommissioned", "enroll", "", "INVALID_STATE", "BOOT-4"},
+	{"enrolled decommissioned", "enroll", "", "INVALID_STATE", "BOOT-12"},
 
 	// What the machine's registration brings.
 	{"enrolling", "complete", "foreign", "stay", "SET-10"},
@@ -43,7 +42,7 @@ var expected = []statemachinetest.Row{
 	{"* -enrolled", "reset", "", "stay", "REG-12"},
 
 	// Out and back.
-	{"absent", "decommission", "", "NOT_FOUND", "EDGE-15"},
+	{"absent", "decommission", "", "NOT_FOUND", "BOOT-4"},
 	{"discovered enrolling enrolled", "decommission", "bound", "CONFLICT", "EDGE-17"},
 	{"discovered enrolling enrolled", "decommission", "not bound", "decommissioned", "BOOT-4"},
 	{"decommissioned", "decommission", "", "stay", "EDGE-17"},
@@ -52,7 +51,7 @@ var expected = []statemachinetest.Row{
 	{"discovered enrolling enrolled", "withdraw", "foreign", "stay", "REG-13"}, // neither its own nor unbound
 	{"discovered enrolling enrolled", "withdraw", "not foreign", "decommissioned", "BOOT-4"},
 
-	{"absent", "reactivate", "", "NOT_FOUND", "EDGE-15"},
+	{"absent", "reactivate", "", "NOT_FOUND", "BOOT-4"},
 	{"decommissioned", "reactivate", "", "discovered", "BOOT-4"},
 	{"discovered enrolling enrolled", "reactivate", "", "INVALID_STATE", "BOOT-4"},
 
@@ -66,7 +65,7 @@ var expected = []statemachinetest.Row{
 	// Boot entries of the slot's holder.
 	{"absent", "set-entry", "not address", "UNAVAILABLE", "EDGE-17"},
 	{"absent", "set-entry", "address", "discovered", "EDGE-19"},
-	{"discovered enrolling enrolled", "set-entry", "foreign", "CONFLICT", "MACH-1"},
+	{"discovered enrolling enrolled", "set-entry", "foreign", "CONFLICT", "BOOT-14"},
 	{"discovered", "set-entry", "not foreign, claimed, not bound", "CONFLICT", "BOOT-15"}, // a candidate that nobody confirmed
 	{"discovered", "set-entry", "not foreign, not claimed, not address", "UNAVAILABLE", "EDGE-17"},
 	{"discovered", "set-entry", "not foreign, claimed, bound, not address", "UNAVAILABLE", "EDGE-17"},
@@ -82,18 +81,38 @@ var expected = []statemachinetest.Row{
 	{"discovered", "propose", "bound", "CONFLICT", "BOOT-11"},
 	{"discovered", "propose", "not bound, claimed", "CONFLICT", "BOOT-11"},
 	{"discovered", "propose", "not bound, not claimed", "stay", "BOOT-11"},
-	{"enrolling enrolled", "propose", "", "CONFLICT", "BOOT-11"},
-	{"decommissioned", "propose", "", "INVALID_STATE", "BOOT-4"},
+	{"enrolling enrolled decommissioned", "propose", "", "CONFLICT", "BOOT-11"},
 
 	{"absent", "bind", "", "discovered", "BOOT-17"}, // any MAC that the operator knows
 	{"discovered", "bind", "foreign", "CONFLICT", "BOOT-17"},
 	{"discovered", "bind", "not foreign", "stay", "BOOT-17"},
-	{"enrolling enrolled", "bind", "not bound", "CONFLICT", "EDGE-20"},
-	{"enrolling enrolled", "bind", "bound, foreign", "CONFLICT", "BOOT-17"},
-	{"enrolling enrolled", "bind", "bound, not foreign", "stay", "BOOT-17"},
+	{"enrolling enrolled", "bind", "foreign", "CONFLICT", "BOOT-17"},
+	{"enrolling enrolled", "bind", "not foreign, not bound", "CONFLICT", "EDGE-20"},
+	{"enrolling enrolled", "bind", "not foreign, bound", "stay", "BOOT-17"},
 	{"decommissioned", "bind", "", "INVALID_STATE", "EDGE-20"},
 }
 
 func TestTableIsAsExpected(t *testing.T) {
 	statemachinetest.Matrix(t, netboot.Table, expected)
+}
+
+func TestEveryRuleIsTaken(t *testing.T) {
+	table := netboot.Table
+	taken, walked := make([]int, table.Size().Rules), 0
+	for from, on := range statemachinetest.Pairs(table) {
+		for g := range table.Valuations(from, on) {
+			cell, ok := table.Cell(from, on, g)
+			if !ok {
+				t.Fatalf("%s, %s, {%s} has no cell", from, on, table.GuardNames(g))
+			}
+			taken[cell.Rule]++
+			walked++
+		}
+	}
+	t.Logf("%d rules decide %d valuations", len(taken), walked)
+	for n, rule := range table.Spec().Rules {
+		if taken[n] == 0 {
+			t.Errorf("rule %d (%s from %v) is never taken", n, rule.On, rule.From)
+		}
+	}
 }

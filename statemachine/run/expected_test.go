@@ -3,6 +3,7 @@ package run_test
 import (
 	"testing"
 
+	"github.com/ingotmetal/ingot/statemachine"
 	"github.com/ingotmetal/ingot/statemachine/run"
 	"github.com/ingotmetal/ingot/statemachine/statemachinetest"
 )
@@ -22,11 +23,11 @@ var expected = []statemachinetest.Row{
 	{"waiting", "begin", "not retiring, not held, serial, pin", "running", "RUN-1"},
 	{"* -waiting", "begin", "", "INVALID_STATE", "RUN-1"},
 
-	{"running", "succeeded", "", "succeeded", "RUN-10"},
+	{"running", "succeeded", "", "succeeded", "RUN-1"},
 	{"running", "failed", "", "failed", "RUN-9"},
-	{"* -running", "succeeded failed", "", "CONFLICT", "EDGE-7"},
+	{"* -running", "succeeded failed", "", "CONFLICT", "MACH-4"},
 	{"running", "expired", "", "failed", "MACH-5"},
-	{"* -running", "expired", "", "INVALID_STATE", "MACH-4"},
+	{"* -running", "expired", "", "INVALID_STATE", "MACH-5"},
 
 	// The engine knows of a run whose record was never written.
 	{"running", "found-running found-succeeded found-failed", "", "stay", "RUN-2"},
@@ -40,7 +41,7 @@ var expected = []statemachinetest.Row{
 	{"idle succeeded failed", "interrupt", "", "stay", "RUN-6"},
 
 	{"running", "end", "", "CONFLICT", "EDGE-9"},
-	{"* -running", "end", "", "idle", "REG-12"},
+	{"* -running", "end", "", "idle", "PROV-8"},
 }
 
 // expectedRetirement is the same for the steps of the retirement run.
@@ -52,22 +53,22 @@ var expectedRetirement = []statemachinetest.Row{
 
 	{"interrupting", "off-confirmed", "", "wiping", "RUN-6"},
 	{"awaiting-off", "off-confirmed", "", "evicting", "RUN-5"},
-	{"* -interrupting -awaiting-off", "off-confirmed", "", "INVALID_STATE", "RUN-9"},
+	{"* -interrupting -awaiting-off", "off-confirmed", "", "INVALID_STATE", "RUN-5"},
 
-	{"wiping", "wiped", "", "awaiting-off", "RUN-5"},
+	{"wiping", "wiped", "", "awaiting-off", "RUN-9"},
 	{"wiping", "wipe-failed", "", "interrupting", "RUN-9"}, // retirement is repeated by itself
-	{"* -wiping", "wiped wipe-failed", "", "CONFLICT", "EDGE-7"},
+	{"* -wiping", "wiped wipe-failed", "", "CONFLICT", "MACH-4"},
 	{"evicting", "evicted", "", "cleaning", "RUN-5"},
-	{"* -evicting", "evicted", "", "CONFLICT", "EDGE-7"},
+	{"* -evicting", "evicted", "", "CONFLICT", "MACH-4"},
 
-	{"wiping", "expired", "", "interrupting", "RUN-9"},
+	{"wiping", "expired", "", "interrupting", "MACH-5"},
 	{"evicting", "expired", "", "cleaning", "RUN-5"},
-	{"* -wiping -evicting", "expired", "", "INVALID_STATE", "MACH-4"},
+	{"* -wiping -evicting", "expired", "", "INVALID_STATE", "MACH-5"},
 
-	{"cleaning", "cleaned", "", "offline", "RUN-5"},
+	{"cleaning", "cleaned", "", "offline", "RUN-9"},
 	{"* -cleaning", "cleaned", "", "INVALID_STATE", "RUN-9"},
 
-	{"none", "end", "", "stay", "REG-12"},
+	{"none", "end", "", "stay", "EDGE-23"},
 	{"offline", "end", "", "none", "EDGE-23"},
 	{"interrupting wiping awaiting-off evicting cleaning", "end", "", "CONFLICT", "EDGE-23"},
 }
@@ -78,4 +79,31 @@ func TestTableIsAsExpected(t *testing.T) {
 
 func TestRetirementIsAsExpected(t *testing.T) {
 	statemachinetest.Matrix(t, run.Retirement, expectedRetirement)
+}
+
+func TestEveryRuleIsTaken(t *testing.T) {
+	everyRule(t, run.Table)
+	everyRule(t, run.Retirement)
+}
+
+// everyRule walks every state, event and valuation of the guards.
+func everyRule[S, E ~string](t *testing.T, table *statemachine.Table[S, E]) {
+	t.Helper()
+	taken, walked := make([]int, table.Size().Rules), 0
+	for from, on := range statemachinetest.Pairs(table) {
+		for g := range table.Valuations(from, on) {
+			cell, ok := table.Cell(from, on, g)
+			if !ok {
+				t.Fatalf("%s, %s, {%s} has no cell", from, on, table.GuardNames(g))
+			}
+			taken[cell.Rule]++
+			walked++
+		}
+	}
+	t.Logf("%s: %d rules decide %d valuations", table.Name(), len(taken), walked)
+	for n, rule := range table.Spec().Rules {
+		if taken[n] == 0 {
+			t.Errorf("%s: rule %d (%s from %v) is never taken", table.Name(), n, rule.On, rule.From)
+		}
+	}
 }
