@@ -30,7 +30,7 @@ type Counterexample[S, I any] struct {
 // Error tells the history, a line for each input and the key it led to.
 func (c *Counterexample[S, I]) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "explore: %s breaks %q%s after %d inputs: %v", c.Model, c.Law, c.req(), len(c.Inputs), c.Why)
+	fmt.Fprintf(&b, "explore: %s breaks %q%s after %s: %v", c.Model, c.Law, c.req(), count(len(c.Inputs), "input"), c.Why)
 	for i, key := range c.shown {
 		if i == 0 {
 			fmt.Fprintf(&b, "\n  start %d: %s", c.Start, key)
@@ -50,6 +50,14 @@ func (c *Counterexample[S, I]) req() string {
 		return ""
 	}
 	return " (" + c.Req + ")"
+}
+
+// count says n things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // Unwrap returns Why.

@@ -47,7 +47,7 @@ type Drift struct {
 
 // Error says where the two walks part.
 func (e *Drift) Error() string {
-	return fmt.Sprintf("explore: %s is not deterministic: a history, stepped again, leads elsewhere after %d inputs", e.Model, e.After)
+	return fmt.Sprintf("explore: %s is not deterministic: a history, stepped again, leads elsewhere after %s", e.Model, count(e.After, "input"))
 }
 
 // Code is the error's wire name.

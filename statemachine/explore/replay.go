@@ -75,7 +75,7 @@ func (p *path[S, I, K]) arrive() error {
 // settles checks that the state come to, left to System inputs, comes to rest.
 func (p *path[S, I, K]) settles() error {
 	if p.m.Stable == nil {
-		return &Invalid{Model: p.m.Name, Why: errors.New("Stable is nil")}
+		return &Invalid{Model: p.m.Name, Why: errors.New("without Stable nothing settles")}
 	}
 	alone := Model[S, I, K]{
 		Name: p.m.Name, Start: []S{p.last()}, Step: p.m.Step, Key: p.m.Key,

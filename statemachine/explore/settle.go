@@ -48,10 +48,10 @@ func (w *walk[S, I, K]) settle() error {
 	w.graph.begin() // where the steps of the last state end
 	w.graph.judge()
 	if n, all := w.graph.count(0, hopeful); all > 0 {
-		return w.brokenAt(n, Settles, "", fmt.Errorf("from here no System input leads to a stable state, ever; %d such states", all))
+		return w.brokenAt(n, Settles, "", fmt.Errorf("from here no System input leads to a stable state, ever; %s like it", count(all, "state")))
 	}
 	if n, all := w.graph.count(restless, restless); all > 0 {
-		return w.brokenAt(n, Settles, "", fmt.Errorf("System inputs lead from here to stable states but always back; %d such states", all))
+		return w.brokenAt(n, Settles, "", fmt.Errorf("from here System inputs lead to stable states, but always back; %s like it", count(all, "state")))
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (c *Counterexample[S, I]) goFile(src Source[I]) string {
 		p("%q", path) // the formatter sorts them
 	}
 	p(")\n")
-	p("// %s tells again how %s broke %q%s: %s.", src.Test, oneLine(c.Model), c.Law, oneLine(c.req()), oneLine(c.Why.Error()))
+	p("// %s", oneLine(fmt.Sprintf("%s tells again how %s broke %q%s: %v.", src.Test, c.Model, c.Law, c.req(), c.Why)))
 	p("func %s(t *testing.T) {", src.Test)
 	p("history := explore.History[%s]{", src.Type)
 	if c.Start != 0 {
@@ -75,12 +75,18 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 
 // orDefaults fills in what is zero.
 func (src Source[I]) orDefaults() Source[I] {
-	own := src.Package + "."
+	own := reflect.TypeFor[I]().String()
 	if src.Type == "" {
-		src.Type = strings.TrimPrefix(reflect.TypeFor[I]().String(), own)
+		src.Type = strings.TrimPrefix(own, src.Package+".")
 	}
 	if src.Input == nil {
-		src.Input = func(in I) string { return strings.TrimPrefix(fmt.Sprintf("%#v", in), own) }
+		src.Input = func(in I) string {
+			text := fmt.Sprintf("%#v", in)
+			if fields, ok := strings.CutPrefix(text, own+"{"); ok {
+				return "{" + fields // the slice around it says the type
+			}
+			return text
+		}
 	}
 	return src
 }
