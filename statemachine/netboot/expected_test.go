@@ -66,11 +66,9 @@ var expected = []statemachinetest.Row{
 	{"absent", "set-entry", "not address", "UNAVAILABLE", "EDGE-17"},
 	{"absent", "set-entry", "address", "discovered", "EDGE-19"},
 	{"discovered enrolling enrolled", "set-entry", "foreign", "CONFLICT", "BOOT-14"},
-	{"discovered", "set-entry", "not foreign, claimed, not bound", "CONFLICT", "BOOT-15"}, // a candidate that nobody confirmed
-	{"discovered", "set-entry", "not foreign, not claimed, not address", "UNAVAILABLE", "EDGE-17"},
-	{"discovered", "set-entry", "not foreign, claimed, bound, not address", "UNAVAILABLE", "EDGE-17"},
-	{"discovered", "set-entry", "not foreign, not claimed, address", "stay", "BOOT-14"},
-	{"discovered", "set-entry", "not foreign, claimed, bound, address", "stay", "BOOT-14"},
+	{"discovered", "set-entry", "not foreign, unconfirmed", "CONFLICT", "BOOT-15"}, // a candidate that nobody confirmed
+	{"discovered", "set-entry", "not foreign, not unconfirmed, not address", "UNAVAILABLE", "EDGE-17"},
+	{"discovered", "set-entry", "not foreign, not unconfirmed, address", "stay", "BOOT-14"},
 	{"enrolling enrolled", "set-entry", "not foreign, not address", "UNAVAILABLE", "EDGE-17"},
 	{"enrolling enrolled", "set-entry", "not foreign, address", "stay", "BOOT-14"},
 	{"decommissioned", "set-entry", "", "INVALID_STATE", "EDGE-17"},

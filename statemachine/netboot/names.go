@@ -46,13 +46,14 @@ const (
 
 // The guards.
 const (
-	Admitted sm.Guard = 1 << iota // auto-enroll is on and the allow-list matches
-	Address                       // an address is reserved, or one is free
-	Claimed                       // a candidate, a metal node's MAC, or one with a boot entry
-	Image                         // the setup assigned an image
-	Bound                         // the record belongs to a machine
-	Foreign                       // it belongs to another machine than the one that acts
-	Kept                          // it holds an address
+	Admitted    sm.Guard = 1 << iota // auto-enroll is on and the allow-list matches
+	Address                          // an address is reserved, or one is free
+	Claimed                          // a candidate, a metal node's MAC, or one with a boot entry
+	Image                            // the setup assigned an image
+	Bound                            // the record belongs to a machine
+	Foreign                          // it belongs to another machine than the one that acts
+	Kept                             // it holds an address
+	Unconfirmed                      // a candidate that nobody has confirmed
 )
 
 // The fields that states own.

@@ -35,6 +35,7 @@ func Guards(r *Record, e *Event) sm.Guard {
 		{Bound, r.Owner != Owner{}},
 		{Foreign, r.Owner != Owner{} && r.Owner.Node != e.By.Node},
 		{Kept, r.Address.IsValid()},
+		{Unconfirmed, r.Candidate != ""},
 	} {
 		if c.holds {
 			g |= c.bit

@@ -11,7 +11,7 @@ type (
 // Table is the netboot axis. It is the authority on what is legal.
 var Table = sm.Must(sm.Spec[State, Kind]{
 	Name: "netboot", Start: sm.In(Absent),
-	Guards: []string{"admitted", "address", "claimed", "image", "bound", "foreign", "kept"},
+	Guards: []string{"admitted", "address", "claimed", "image", "bound", "foreign", "kept", "unconfirmed"},
 	Fields: []string{"address", "networking", "owner", "assigned image", "boot entry", "candidate"},
 	States: []state{
 		{Name: Absent, Kind: sm.Absent, Means: "no record; reading it synthesizes one"},
@@ -45,7 +45,8 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 		{On: Complete, From: sm.In(Enrolling), When: when{If: Foreign}, Stay: true, Why: "another machine's record is left alone and reported", Req: "SET-10"},
 		{On: Complete, Stay: true, Why: "only an enrolling record is stamped", Req: "SET-10"},
 
-		{On: Reset, From: sm.In(Enrolled), To: Enrolling, Req: "REG-12"},
+		{On: Reset, From: sm.In(Enrolled), When: when{If: Foreign}, Stay: true, Why: "another machine's record is left alone", Req: "REG-12"},
+		{On: Reset, From: sm.In(Enrolled), When: when{Not: Foreign}, To: Enrolling, Req: "REG-12"},
 		{On: Reset, Stay: true, Req: "REG-12"},
 
 		{On: Decommission, From: sm.In(Discovered, Enrolling, Enrolled), When: when{Not: Bound}, To: Decommissioned, Req: "BOOT-4"},
@@ -70,9 +71,12 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 
 		{On: SetEntry, From: sm.In(Absent), When: when{If: Address}, To: Discovered, Req: "EDGE-19"},
 		{On: SetEntry, From: sm.In(Absent), When: when{Not: Address}, Refuse: sm.Unavailable, Why: "the admin network has no free address", Req: "EDGE-17"},
-		{On: SetEntry, From: sm.In(Discovered, Enrolling, Enrolled), When: when{If: Address, Not: Foreign}, Stay: true, Req: "BOOT-14"},
+		{On: SetEntry, From: sm.In(Discovered), When: when{If: Address, Not: Foreign | Unconfirmed}, Stay: true, Req: "BOOT-14"},
+		{On: SetEntry, From: sm.In(Discovered), When: when{If: Unconfirmed, Not: Foreign}, Refuse: sm.Conflict, Why: "the MAC is a candidate; confirm it first", Req: "BOOT-15"},
+		{On: SetEntry, From: sm.In(Discovered), When: when{Not: Address | Foreign | Unconfirmed}, Refuse: sm.Unavailable, Why: "the admin network has no free address", Req: "EDGE-17"},
+		{On: SetEntry, From: sm.In(Enrolling, Enrolled), When: when{If: Address, Not: Foreign}, Stay: true, Req: "BOOT-14"},
+		{On: SetEntry, From: sm.In(Enrolling, Enrolled), When: when{Not: Address | Foreign}, Refuse: sm.Unavailable, Why: "the admin network has no free address", Req: "EDGE-17"},
 		{On: SetEntry, From: sm.In(Discovered, Enrolling, Enrolled), When: when{If: Foreign}, Refuse: sm.Conflict, Why: "the MAC is another machine's", Req: "BOOT-14"},
-		{On: SetEntry, From: sm.In(Discovered, Enrolling, Enrolled), When: when{Not: Address | Foreign}, Refuse: sm.Unavailable, Why: "the admin network has no free address", Req: "EDGE-17"},
 		{On: SetEntry, Refuse: sm.InvalidState, Why: "a decommissioned record is never served", Req: "EDGE-17"},
 		{On: EndEntry, Stay: true, Why: "the entry goes with its attempt; the address is kept", Req: "BOOT-14"},
 

@@ -76,7 +76,8 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 
 // verbs are the operator's verbs of PROV-1 that move the machine.
 var verbs = []rule{
-	{On: Enroll, From: sm.In(Absent), To: Enrolling, Req: "PROV-1"},
+	{On: Enroll, From: sm.In(Absent), When: when{Not: Held}, To: Enrolling, Req: "PROV-1"},
+	{On: Enroll, From: sm.In(Absent), When: when{If: Held}, Refuse: sm.Conflict, Why: held, Req: "MACH-3"},
 	{On: Enroll, Refuse: sm.Conflict, Why: "the machine has a provision axis already", Req: "PROV-17"},
 
 	{On: Manage, From: sm.In(Ready), When: when{Not: Held | Tenant}, To: Enrolling, Req: "PROV-1"},
@@ -129,7 +130,8 @@ var verbs = []rule{
 	{On: Recover, From: sm.In(Failed), When: when{If: FromAdopting, Not: Held}, To: Adopting, Opens: AcceptanceDeadline, Req: "PROV-3"},
 	{On: Recover, From: sm.In(Failed), When: when{If: FromEnrolling, Not: Held}, To: Enrolling, Req: "PROV-3"},
 	{On: Recover, From: sm.In(Failed), When: when{If: FromBuilding, Not: Held}, To: Enrolling, Req: "PROV-3"},
-	{On: Recover, From: sm.In(Failed), When: when{If: FromDisks, Not: Held | Tenant}, To: Releasing, Req: "PROV-3"},
+	{On: Recover, From: sm.In(Failed), When: when{If: FromDisks | Capable, Not: Held | Tenant}, To: Releasing, Req: "PROV-3"},
+	{On: Recover, From: sm.In(Failed), When: when{If: FromDisks, Not: Held | Tenant | Capable}, Refuse: sm.Unsupported, Why: "the wipe mode needs the ramdisk, and the pool's machines run no agents", Req: "PROV-15"},
 	{On: Recover, From: sm.In(Failed), When: when{If: FromDisks | Tenant, Not: Held}, Refuse: sm.Conflict, Why: tenant, Req: "EDGE-2"},
 	{On: Recover, From: sm.In(Failed), When: when{If: FromRescue, Not: Held}, To: Deployed, Req: "PROV-3"},
 	{On: Recover, From: sm.In(Failed), When: when{If: FromRetiring, Not: Held | Open}, To: Retiring, Req: "PROV-3"},
@@ -156,14 +158,21 @@ const (
 	tenant = "a tenant has a started, unreleased allocation"
 	open   = "an allocation is open"
 	none   = "no provision axis: the node has no BMC binding"
+
+	unserviced = "no BMC credentials, or no site agent that serves the machine"
 )
 
 // power is when the power verbs of PROV-7 are legal.
 var power = []rule{
 	{On: PowerVerb, From: sm.In(Inspecting, Commissioning, Deploying, Releasing, Retiring), Refuse: sm.InvalidState, Why: "the workflow drives the machine's power", Req: "PROV-7"},
+	{On: PowerVerb, From: sm.In(Rescue), When: when{If: Booting}, Refuse: sm.InvalidState, Why: "the rescue ramdisk boots", Req: "PROV-7"},
+	{On: PowerVerb, From: sm.In(Rescue), When: when{If: Returning, Not: Booting}, Refuse: sm.InvalidState, Why: "the unrescue workflow drives the machine's power", Req: "PROV-7"},
+	{On: PowerVerb, From: sm.In(Rescue), When: when{If: Held, Not: Booting | Returning}, Refuse: sm.Conflict, Why: held, Req: "PROV-7"},
+	{On: PowerVerb, From: sm.In(Rescue), When: when{Not: Booting | Returning | Held | Serviced}, Refuse: sm.InvalidState, Why: unserviced, Req: "PROV-7"},
+	{On: PowerVerb, From: sm.In(Rescue), When: when{If: Serviced, Not: Booting | Returning | Held}, Stay: true, Why: "power never changes the provision state", Req: "PROV-7"},
 	{On: PowerVerb, When: when{If: Serviced, Not: Held}, Stay: true, Why: "power never changes the provision state", Req: "PROV-7"},
 	{On: PowerVerb, When: when{If: Held}, Refuse: sm.Conflict, Why: held, Req: "PROV-7"},
-	{On: PowerVerb, When: when{Not: Held | Serviced}, Refuse: sm.InvalidState, Why: "no BMC credentials, or no site agent that serves the machine", Req: "PROV-7"},
+	{On: PowerVerb, When: when{Not: Held | Serviced}, Refuse: sm.InvalidState, Why: unserviced, Req: "PROV-7"},
 }
 
 // outcomes are the reports, deadlines and acceptance runs of PROV-2.

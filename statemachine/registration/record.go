@@ -15,8 +15,8 @@ type MAC [6]byte
 // Hash is a SHA-256, or an HMAC with it. Secrets are compared by their hash.
 type Hash [32]byte
 
-// Sealed is ciphertext, or a secret that waits for its one reader. It prints
-// as a mark, never as itself.
+// Sealed is ciphertext: whoever mints a secret seals it before it comes here.
+// It prints as a mark all the same; only an encoding of the row carries it.
 type Sealed string
 
 // String hides s.
@@ -29,9 +29,6 @@ func (s Sealed) String() string {
 
 // GoString hides s.
 func (s Sealed) GoString() string { return `"` + s.String() + `"` }
-
-// MarshalText hides s: a row is stored by its edge, which reads the string.
-func (s Sealed) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Key is a credential as a fact: who it speaks for and its hash. The secret is
 // never here.
@@ -70,6 +67,7 @@ type Bundle struct {
 type Inventory struct {
 	Digest  Hash // of the whole sysinfo
 	MACs    []MAC
+	Seen    []MAC    // with which the announcing session was seen (SET-18)
 	Serials []string // of its disks
 }
 

@@ -62,8 +62,9 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 		{On: Approve, From: sm.In(Absent), Refuse: sm.NotFound, Why: "no registration row", Req: "REG-14"},
 		{On: Approve, Refuse: sm.InvalidState, Why: "only a pending row is approved by its code", Req: "REG-14"},
 
-		{On: ApproveSetup, From: sm.In(AwaitingSetup), When: when{Not: Held}, To: SettingUp, Req: "SET-1"},
+		{On: ApproveSetup, From: sm.In(AwaitingSetup), When: when{Not: Held | Allocated}, To: SettingUp, Req: "SET-1"},
 		{On: ApproveSetup, From: sm.In(AwaitingSetup), When: when{If: Held}, Refuse: sm.Conflict, Why: "another attempt holds the machine", Req: "MACH-3"},
+		{On: ApproveSetup, From: sm.In(AwaitingSetup), When: when{If: Allocated, Not: Held}, Refuse: sm.Conflict, Why: "an allocation is open, and a setup erases", Req: "PROV-13"},
 		{On: ApproveSetup, From: sm.In(Absent), Refuse: sm.NotFound, Why: "no registration row", Req: "SET-3"},
 		{On: ApproveSetup, Refuse: sm.Conflict, Why: "only a row that awaits setup is set up, so a replay never restarts an install", Req: "SET-3"},
 
@@ -85,8 +86,7 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 		{On: Refresh, From: sm.In(Approved), Stay: true, Req: "REG-15"},
 		{On: Refresh, From: sm.In(SettingUp), When: when{If: Consumed}, To: Approved, Ends: SetupComplete, Why: "the installed agent holds the bound key", Req: "SET-13"},
 		{On: Refresh, From: sm.In(SettingUp), When: when{Not: Consumed}, Refuse: sm.Conflict, Why: "the bundle was never drained", Req: "SET-13"},
-		{On: Refresh, From: sm.In(Absent), Refuse: sm.NotFound, Why: "no registration row", Req: "REG-15"},
-		{On: Refresh, Refuse: sm.InvalidState, Why: "the row has no bound key", Req: "REG-15"},
+		{On: Refresh, Refuse: sm.Unauthenticated, Why: "the row has no bound key", Req: "REG-15"},
 
 		{On: Acknowledge, From: sm.In(Approved), Stay: true, Req: "REG-6"},
 		{On: Acknowledge, Refuse: sm.Unauthenticated, Why: "the poll token is dead", Req: "EDGE-17"},

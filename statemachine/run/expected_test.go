@@ -18,9 +18,10 @@ var expected = []statemachinetest.Row{
 
 	{"waiting", "begin", "retiring", "CONFLICT", "RUN-6"},
 	{"waiting", "begin", "not retiring, held", "CONFLICT", "MACH-3"},
-	{"waiting", "begin", "not retiring, not held, not serial", "CONFLICT", "RUN-4"},
-	{"waiting", "begin", "not retiring, not held, serial, not pin", "CONFLICT", "RUN-3"},
-	{"waiting", "begin", "not retiring, not held, serial, pin", "running", "RUN-1"},
+	{"waiting", "begin", "not retiring, not held, allocated", "CONFLICT", "PROV-13"},
+	{"waiting", "begin", "not retiring, not held, not allocated, not serial", "CONFLICT", "RUN-4"},
+	{"waiting", "begin", "not retiring, not held, not allocated, serial, not pin", "CONFLICT", "RUN-3"},
+	{"waiting", "begin", "not retiring, not held, not allocated, serial, pin", "running", "RUN-1"},
 	{"* -waiting", "begin", "", "INVALID_STATE", "RUN-1"},
 
 	{"running", "succeeded", "", "succeeded", "RUN-1"},

@@ -36,11 +36,12 @@ const (
 
 // The guards of a run.
 const (
-	Same     sm.Guard = 1 << iota // the request is for the current action
-	Held                          // another attempt holds the machine
-	Serial                        // install_disk_serial is set, or the action writes no disk
-	Pin                           // the class has a complete pin, or the action installs nothing
-	Retiring                      // the owner decommissions the device
+	Same      sm.Guard = 1 << iota // the request is for the current action
+	Held                           // another attempt holds the machine
+	Serial                         // install_disk_serial is set, or the action writes no disk
+	Pin                            // the class has a complete pin, or the action installs nothing
+	Retiring                       // the owner decommissions the device
+	Allocated                      // an allocation is open, and the action writes a disk
 )
 
 // The fields that states own.

@@ -9,13 +9,13 @@ import (
 // Event is what happens to a run, with what it brings.
 type Event struct {
 	sm.Event[Kind]
-	Facts  sm.Guard // Held; Serial and Pin for the action that begins
+	Facts  sm.Guard // Held, Allocated; Serial and Pin for the action that begins
 	Action Action   // request, found-*
 	Why    string   // failed, found-failed
 }
 
 // Guards computes the guards for e on r. An action that writes no disk needs
-// no serial, and only provision needs a pin (RUN-3, RUN-4).
+// no serial and minds no allocation, and only provision needs a pin (RUN-3, RUN-4).
 func Guards(r *Record, e *Event) sm.Guard {
 	g := e.Facts &^ (Same | Retiring)
 	if e.Action == r.Action {
@@ -25,7 +25,7 @@ func Guards(r *Record, e *Event) sm.Guard {
 		g |= Retiring
 	}
 	if !r.Action.Writes() {
-		g |= Serial
+		g = g&^Allocated | Serial
 	}
 	if r.Action != Provision {
 		g |= Pin

@@ -23,7 +23,7 @@ type (
 // Table is the one run of a device.
 var Table = sm.Must(sm.Spec[State, Kind]{
 	Name: "run", Start: sm.In(Idle),
-	Guards: []string{"same", "held", "serial", "pin", "retiring"}, Fields: []string{"action", "next action", "reason"},
+	Guards: []string{"same", "held", "serial", "pin", "retiring", "allocated"}, Fields: []string{"action", "next action", "reason"},
 	Reports: []Kind{Succeed, Fail},
 	States: []sm.State[State, Kind]{
 		{Name: Idle, Kind: sm.Stable, Means: "nothing was asked"},
@@ -39,11 +39,12 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 		{On: Request, From: sm.In(Waiting, Running), When: when{Not: Same | Retiring}, Stay: true, Why: "another action stays pending until this run ends", Req: "RUN-1"},
 		{On: Request, From: sm.In(Idle, Waiting, Running, Succeeded, Failed), When: when{If: Retiring}, Refuse: sm.Conflict, Why: "the owner decommissions the device", Req: "RUN-6"},
 
-		{On: Begin, From: sm.In(Waiting), When: when{If: Serial | Pin, Not: Held | Retiring}, To: Running, Req: "RUN-1"},
+		{On: Begin, From: sm.In(Waiting), When: when{If: Serial | Pin, Not: Held | Retiring | Allocated}, To: Running, Req: "RUN-1"},
 		{On: Begin, From: sm.In(Waiting), When: when{If: Retiring}, Refuse: sm.Conflict, Why: "the owner decommissions the device", Req: "RUN-6"},
 		{On: Begin, From: sm.In(Waiting), When: when{If: Held, Not: Retiring}, Refuse: sm.Conflict, Why: "an attempt holds the machine", Req: "MACH-3"},
-		{On: Begin, From: sm.In(Waiting), When: when{Not: Serial | Held | Retiring}, Refuse: sm.Conflict, Why: "install_disk_serial is not set", Req: "RUN-4"},
-		{On: Begin, From: sm.In(Waiting), When: when{If: Serial, Not: Pin | Held | Retiring}, Refuse: sm.Conflict, Why: "the class has no complete pin", Req: "RUN-3"},
+		{On: Begin, From: sm.In(Waiting), When: when{If: Allocated, Not: Held | Retiring}, Refuse: sm.Conflict, Why: "an allocation is open", Req: "PROV-13"},
+		{On: Begin, From: sm.In(Waiting), When: when{Not: Serial | Allocated | Held | Retiring}, Refuse: sm.Conflict, Why: "install_disk_serial is not set", Req: "RUN-4"},
+		{On: Begin, From: sm.In(Waiting), When: when{If: Serial, Not: Pin | Allocated | Held | Retiring}, Refuse: sm.Conflict, Why: "the class has no complete pin", Req: "RUN-3"},
 		{On: Begin, Refuse: sm.InvalidState, Why: "no run waits", Req: "RUN-1"},
 
 		{On: Succeed, From: sm.In(Running), To: Succeeded, Req: "RUN-1"},
