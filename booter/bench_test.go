@@ -1,0 +1,29 @@
+package booter_test
+
+import (
+	"testing"
+
+	"github.com/ingotmetal/ingot/booter"
+)
+
+func BenchmarkAnswer(b *testing.B) {
+	p, rec, req := site(), enrolling(), request()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, why := p.Answer(rec, req, now); why != "" {
+			b.Fatal(why)
+		}
+	}
+}
+
+func BenchmarkRecallAnswerNote(b *testing.B) {
+	p, rec, req := site(), enrolling(), request()
+	m := booter.NewMemory(p.Limits)
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		req.MAC[3], req.MAC[4], req.MAC[5] = byte(n>>16), byte(n>>8), byte(n)
+		req.Recent = m.Recall(&p, req, now)
+		reply, why := p.Answer(rec, req, now)
+		m.Note(req, reply, why, now)
+	}
+}
