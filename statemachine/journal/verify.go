@@ -29,7 +29,7 @@ type Broken struct {
 	// First and Last bound the revisions that are harmed. They differ where
 	// several are, or where the rows at hand cannot say which one is.
 	First, Last uint64
-	Sound       Head  // the last row before which all fits
+	Sound       Head  // the last row that still fits; for Repeated, perhaps the false one of two
 	Err         error // why a row is unreadable, else nil
 }
 
@@ -39,8 +39,11 @@ func (e *Broken) Error() string {
 	if e.First != e.Last {
 		rows = fmt.Sprintf("rows %d to %d", e.First, e.Last)
 	}
-	if e.Err != nil {
+	switch {
+	case e.Err != nil:
 		return fmt.Sprintf("journal: %s %s: %v (ID-6)", rows, e.Harm, e.Err)
+	case e.Harm == Repeated:
+		return fmt.Sprintf("journal: %s repeated after row %d (ID-6)", rows, e.Sound.Revision)
 	}
 	return fmt.Sprintf("journal: %s %s (ID-6)", rows, e.Harm)
 }
@@ -120,14 +123,14 @@ func (w *walk) step(row Row) *Broken {
 		return w.settle(&row)
 	}
 	if row.Revision != w.head.Revision+1 || row.Prev != w.head.Hash {
-		w.doubted = &row
+		w.doubt(row)
 		return nil
 	}
 	reached := Head{Revision: row.Revision}
 	reached.Hash, w.buf = row.hash(w.buf)
 	if w.awaits(row.Revision) {
 		if w.known[0] != reached {
-			w.doubted = &row
+			w.doubt(row)
 			return nil
 		}
 		w.trusted, w.known = row.Revision, w.known[1:]
@@ -135,6 +138,10 @@ func (w *walk) step(row Row) *Broken {
 	w.head = reached
 	return nil
 }
+
+// doubt keeps a row that does not fit until the next one is there. The copy is
+// what escapes to the heap, so that rows that do fit stay off it.
+func (w *walk) doubt(row Row) { w.doubted = &row }
 
 // awaits reports whether a known head is at revision.
 func (w *walk) awaits(revision uint64) bool {
@@ -183,6 +190,7 @@ func (w *walk) settle(next *Row) *Broken {
 	case row.Revision > want:
 		return w.broken(Missing, want, row.Revision-1)
 	}
+	// In its place, but not after the row that is before it.
 	return w.unchained(row, next)
 }
 
@@ -204,6 +212,7 @@ func (w *walk) unchained(row Row, next *Row) *Broken {
 	before, want := w.head.Revision, w.head.Revision+1
 	sum := row.Hash()
 	switch {
+	// A head vouches for the row before, so it is this one.
 	case w.trusted == before:
 		return w.broken(Altered, want, want)
 	case next != nil && next.Prev == sum, w.awaits(want) && w.known[0].Hash == sum:

@@ -70,6 +70,8 @@ func TestVerifyNamesTheHarm(t *testing.T) {
 		{"doubled", func(r []Row) []Row { return slices.Insert(r, 4, r[3]) }, Repeated, 4, 4},
 		{"last doubled", func(r []Row) []Row { return append(r, r[7]) }, Repeated, 8, 8},
 		{"first again at the end", func(r []Row) []Row { return append(r, r[0]) }, Repeated, 1, 1},
+		{"replaced by an earlier one", func(r []Row) []Row { r[3] = r[1]; return r }, Repeated, 2, 2},
+		{"replaced by a later one", func(r []Row) []Row { r[3] = r[6]; return r }, Missing, 4, 6},
 		{"forged in between", func(r []Row) []Row {
 			forged, _ := build(t, Head{3, r[2].Hash()}, entry(99))
 			return slices.Insert(r, 3, forged[0])
@@ -96,10 +98,13 @@ func TestVerifyNamesTheHarm(t *testing.T) {
 			rows, heads := plain(t, 8)
 			reached, err := Verify(heads[0], of(c.do(slices.Clone(rows))), heads[8])
 			got := asBroken(t, err)
+			if c.harm == Repeated && !strings.Contains(err.Error(), "repeated after row ") {
+				t.Errorf("%v does not say where", err)
+			}
 			if got.Harm != c.harm || got.First != c.first || got.Last != c.last {
 				t.Errorf("%v, want rows %d to %d %s", err, c.first, c.last, c.harm)
 			}
-			if reached != (Head{}) || c.harm != Altered && got.Sound != heads[got.Sound.Revision] {
+			if whole := c.harm != Altered && c.harm != Repeated; reached != (Head{}) || whole && got.Sound != heads[c.first-1] {
 				t.Errorf("reached %v, sound up to %v", reached, got.Sound)
 			}
 		})
@@ -168,7 +173,8 @@ func TestEverySingleHarmIsFound(t *testing.T) {
 			return
 		}
 		got, at := asBroken(t, err), uint64(n+1)
-		if at < got.First || got.Last < at {
+		// A repeated row is named itself; where it turned up is after Sound.
+		if named := got.First <= at && at <= got.Last; !named && (got.Harm != Repeated || got.Sound.Revision+1 != at) {
 			t.Fatalf("row %d was harmed: %v", at, err)
 		}
 	})
@@ -187,6 +193,20 @@ func TestOnlyAKnownHeadGuardsTheEnd(t *testing.T) {
 	}
 	if got := asBroken(t, second(Verify(heads[0], of(rows), heads[5], heads[3]))); got.First != 4 || got.Last != 5 {
 		t.Errorf("a head in between narrows it down: %v", got)
+	}
+}
+
+// A known head at the altered row itself, and rows after it, name it exactly.
+func TestAKnownHeadInTheMiddle(t *testing.T) {
+	rows, heads := plain(t, 5)
+	rows[2].Actor = "eve"
+	if got := asBroken(t, second(Verify(heads[0], of(rows), heads[3]))); got.Harm != Altered || got.First != 3 || got.Last != 3 {
+		t.Errorf("%v", got)
+	}
+	anew, _ := build(t, heads[1], entry(7), entry(8), entry(9))
+	forged := append(slices.Clone(rows[:1]), anew...)
+	if got := asBroken(t, second(Verify(heads[0], of(forged), heads[3], heads[1]))); got.First != 2 || got.Last != 3 {
+		t.Errorf("made anew after a known head: %v", got)
 	}
 }
 
