@@ -37,7 +37,7 @@ func Admits(n Node, p Policy) Audience {
 	if Judge(n, "", p).Placeable() {
 		return Audience{Everyone: true}
 	}
-	if n.Tenant != "" && Judge(n, n.Tenant, p).Placeable() {
+	if Judge(n, n.Tenant, p).Placeable() {
 		return Audience{Tenant: n.Tenant}
 	}
 	return Audience{}

@@ -17,6 +17,8 @@ type Invalid struct {
 	Req   string // the requirement that says so, such as "TAINT-1"
 }
 
+// Error names the requirement, and shows at most the first 64 bytes of the
+// value, quoted.
 func (e *Invalid) Error() string {
 	v := e.Value
 	if len(v) > quoted {

@@ -11,12 +11,14 @@ import (
 // Explain and Judge agree on every case: the same causes, none without one.
 func TestExplainAgreesWithJudge(t *testing.T) {
 	for c := range placementtest.World() {
-		var causes placement.Causes
-		for _, b := range placement.Explain(c.Holds, c.Reasons, c.Tenant, c.Policy) {
-			causes |= b.Cause
-		}
-		if want := placement.Judge(c.Node(), c.Tenant, c.Policy); causes != want {
-			t.Fatalf("%v: explained %v, judged %v", c, causes, want)
+		for _, tenant := range []placement.Tenant{c.Tenant, ""} {
+			var causes placement.Causes
+			for _, b := range placement.Explain(c.Holds, c.Reasons, tenant, c.Policy) {
+				causes |= b.Cause
+			}
+			if want := placement.Judge(c.Node(), tenant, c.Policy); causes != want {
+				t.Fatalf("%v, asked by %q: explained %v, judged %v", c, tenant, causes, want)
+			}
 		}
 	}
 }

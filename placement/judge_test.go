@@ -67,6 +67,7 @@ func TestJudgeNamesEveryCause(t *testing.T) {
 		{"disabled whole node", placement.Disabled, nil, bare, "disabled"},
 		{"quarantined whole node", placement.Quarantined, []string{"taint:dedicated=acme"}, bare, "quarantined"},
 		{"all at once", placement.Tombstoned | placement.Unprovisioned, []string{"draining"}, every, "tombstoned+unprovisioned+reason"},
+		{"just after the last known", placement.Reasoned << 1, nil, every, "unknown"},
 		{"of a newer version", 1 << 15, nil, bare, "unknown"},
 		{"a policy of a newer version", 0, []string{"draining"}, 7, "reason"},
 	} {

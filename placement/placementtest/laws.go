@@ -54,6 +54,7 @@ func Laws() []Law {
 	}
 }
 
+// openNode is the first half of TAINT-2: where there is no reason, none blocks.
 func openNode(p Path, c Case) string {
 	if c.Holds == 0 && c.Reasons.Len() == 0 && !p(c) {
 		return "kept out"
@@ -61,6 +62,8 @@ func openNode(p Path, c Case) string {
 	return ""
 }
 
+// hold covers the holds that this version does not know as well: state
+// enumerations are open, and the safe reading of an unknown one is to keep out.
 func hold(p Path, c Case) string {
 	if c.Holds != 0 && p(c) {
 		return "let through"
@@ -68,6 +71,8 @@ func hold(p Path, c Case) string {
 	return ""
 }
 
+// oneDedication binds both policies; a dedication that names nobody is another
+// law's.
 func oneDedication(p Path, c Case) string {
 	tenants, others := c.Dedications()
 	if c.Holds != 0 || others > 0 || len(tenants) != 1 || tenants[0] == "" {
@@ -79,6 +84,7 @@ func oneDedication(p Path, c Case) string {
 	return ""
 }
 
+// twoDedications holds even where one of the two is the asker's own.
 func twoDedications(p Path, c Case) string {
 	if tenants, _ := c.Dedications(); len(tenants) > 1 && p(c) {
 		return "let through"
@@ -86,6 +92,8 @@ func twoDedications(p Path, c Case) string {
 	return ""
 }
 
+// toNobody takes the stricter reading: taint:dedicated=a/b is a dedication, so
+// it binds whole-node leases too.
 func toNobody(p Path, c Case) string {
 	if tenants, _ := c.Dedications(); slices.Contains(tenants, "") && p(c) {
 		return "let through"
@@ -93,6 +101,7 @@ func toNobody(p Path, c Case) string {
 	return ""
 }
 
+// otherReason holds for a node dedicated to the asker as for any other.
 func otherReason(p Path, c Case) string {
 	if _, others := c.Dedications(); others > 0 && c.Policy == placement.EveryReason && p(c) {
 		return "let through"
