@@ -20,6 +20,7 @@ type Cell[S, E ~string] struct {
 	Refused *Refused
 	Ends    E
 	Opens   time.Duration
+	Forgets bool
 	Rule    int  // position in Spec.Rules
 	Default bool // decided by a rule without From
 }
@@ -41,7 +42,7 @@ func (t *Table[S, E]) cellOf(i int, ch *choice[S, E]) Cell[S, E] {
 	from := t.spec.States[i/t.width].Name
 	return Cell[S, E]{From: from, On: E(t.names[i%t.width]), When: ch.when, To: ch.to,
 		Stays: ch.refused == nil && ch.to == from, Refused: ch.refused, Ends: ch.ends,
-		Opens: ch.opens, Rule: int(ch.rule), Default: ch.fallback}
+		Opens: ch.opens, Forgets: ch.forget, Rule: int(ch.rule), Default: ch.fallback}
 }
 
 // Moves yields the cells that change the state.

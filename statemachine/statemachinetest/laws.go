@@ -1,0 +1,237 @@
+package statemachinetest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ingotmetal/ingot/statemachine"
+)
+
+// Taken is one step that was taken, for a law to judge.
+type Taken[R any, S, E ~string] struct {
+	Subject       *Subject[R, S, E]
+	Before, After R
+	Was, Is       statemachine.At[S, E] // of Before and After
+	Event         statemachine.Event[E]
+	Holds         statemachine.Guard
+	Now           time.Time
+	Err           error
+	Again         R // of the same call, made once more
+	ErrAgain      error
+	Cell          statemachine.Cell[S, E]
+	Known         bool // Cell exists: state and event are known
+}
+
+// Law is one promise that every Step of a table keeps.
+type Law[R any, S, E ~string] struct {
+	Name  string
+	Check func(Taken[R, S, E]) error
+}
+
+// Laws are the promises of MACH-4, EDGE-6, EDGE-7 and EDGE-18, and of a table
+// as the only authority.
+func Laws[R any, S, E ~string]() []Law[R, S, E] {
+	type k = Taken[R, S, E]
+	return []Law[R, S, E]{
+		{"a refusal changes nothing", k.refusal},
+		{"a refusal has a code", k.coded},
+		{"the same call decides the same", k.pure},
+		{"an unknown state or event is refused", k.unknown},
+		{"what the table refuses is refused", k.refuses},
+		{"what the table accepts is accepted", k.accepts},
+		{"a step lands where the table says", k.lands},
+		{"epochs only grow, to the one that came", k.epoch},
+		{"entering in flight opens an attempt", k.opens},
+		{"an attempt in flight has a deadline", k.deadline},
+		{"an attempt ends with its state", k.ends},
+		{"a stale report has no effect", k.stale},
+		{"a repeated report succeeds without effect", k.repeats},
+		{"a decided attempt knows its report", k.remembers},
+		{"expiry waits for the deadline", k.early},
+		{"a state has only the fields that it may hold", k.clears},
+	}
+}
+
+// repeat reports whether the event is the report that decided its epoch.
+func (k Taken[R, S, E]) repeat() bool {
+	return k.report() && k.Event.Epoch != 0 && k.Event.Epoch == k.Was.Epoch && k.Event.On == k.Was.Ended
+}
+
+func (k Taken[R, S, E]) report() bool { return k.Subject.Table.Reports(k.Event.On) }
+func (k Taken[R, S, E]) open() bool   { return k.Subject.Table.Open(k.Was) }
+func (k Taken[R, S, E]) same() bool   { return k.Subject.equal(k.Before, k.After) }
+
+// isStale reports whether the event is a report of no open attempt.
+func (k Taken[R, S, E]) isStale() bool {
+	return k.report() && !k.repeat() && (k.Event.Epoch == 0 || k.Event.Epoch != k.Was.Epoch || !k.open())
+}
+
+// isEarly reports whether the event is an expiry before its time.
+func (k Taken[R, S, E]) isEarly() bool {
+	return k.Known && !k.repeat() && k.state(k.Was.State).Expire == k.Event.On && (!k.open() || k.Now.Before(k.Was.Deadline))
+}
+
+func (k Taken[R, S, E]) state(name S) statemachine.State[S, E] {
+	for st := range k.Subject.Table.States() {
+		if st.Name == name {
+			return st
+		}
+	}
+	return statemachine.State[S, E]{}
+}
+
+// moved reports whether the step succeeded and changed the state.
+func (k Taken[R, S, E]) moved() bool { return k.Err == nil && k.Is.State != k.Was.State }
+
+// began reports whether the table opens an attempt with this step.
+func (k Taken[R, S, E]) began() bool {
+	into := k.Cell.To != k.Was.State && k.state(k.Cell.To).Kind == statemachine.InFlight
+	return k.Known && (into || k.Cell.Opens > 0) && k.Cell.Refused == nil && !k.repeat()
+}
+
+func (k Taken[R, S, E]) forgets() bool {
+	return k.Cell.Forgets || k.state(k.Cell.To).Kind == statemachine.Absent
+}
+
+func (k Taken[R, S, E]) refusal() error {
+	if k.Err != nil && !k.same() {
+		return fmt.Errorf("refused with %w, and now %+v", k.Err, k.After)
+	}
+	return nil
+}
+
+func (k Taken[R, S, E]) coded() error {
+	_, ok := errors.AsType[interface {
+		error
+		Code() string
+	}](k.Err)
+	if k.Err != nil && !ok {
+		return fmt.Errorf("%w has no Code", k.Err)
+	}
+	return nil
+}
+
+func (k Taken[R, S, E]) pure() error {
+	if !k.Subject.equal(k.After, k.Again) || (k.Err == nil) != (k.ErrAgain == nil) {
+		return fmt.Errorf("first %+v, %v; then %+v, %v", k.After, k.Err, k.Again, k.ErrAgain)
+	}
+	return nil
+}
+
+func (k Taken[R, S, E]) unknown() error {
+	if !k.Known && k.Err == nil {
+		return errors.New("it succeeded")
+	}
+	return nil
+}
+
+func (k Taken[R, S, E]) refuses() error {
+	if k.Known && k.Cell.Refused != nil && !k.repeat() && k.Err == nil {
+		return fmt.Errorf("the table says %w", k.Cell.Refused)
+	}
+	return nil
+}
+
+func (k Taken[R, S, E]) accepts() error {
+	spoilt := k.began() && k.Event.Next <= k.Was.Epoch
+	if !k.Known || k.Cell.Refused != nil || k.isStale() || k.isEarly() || spoilt || k.Subject.Picky {
+		return nil
+	}
+	return k.Err
+}
+
+func (k Taken[R, S, E]) lands() error {
+	if k.Known && k.Err == nil && !k.repeat() && k.Is.State != k.Cell.To {
+		return fmt.Errorf("it is in %s; the table says %s", k.Is.State, k.Cell.To)
+	}
+	return nil
+}
+
+func (k Taken[R, S, E]) epoch() error {
+	switch {
+	case k.Err != nil || k.Is.Epoch == k.Was.Epoch || k.state(k.Is.State).Kind == statemachine.Absent:
+		return nil
+	case k.Is.Epoch < k.Was.Epoch || k.Is.Epoch != k.Event.Next:
+		return fmt.Errorf("from %d to %d with %d", k.Was.Epoch, k.Is.Epoch, k.Event.Next)
+	}
+	return nil
+}
+
+func (k Taken[R, S, E]) opens() error {
+	if k.Err != nil || !k.began() {
+		return nil
+	}
+	within := max(k.Cell.Opens, k.state(k.Cell.To).Deadline)
+	if k.Event.Within > 0 {
+		within = k.Event.Within
+	}
+	due := k.Now.Add(within)
+	if k.Is.Epoch <= k.Was.Epoch || !k.Is.Deadline.Equal(due) || k.Is.Ended != "" {
+		return fmt.Errorf("attempt %+v after %+v; want a new epoch, due %s", k.Is, k.Was, due)
+	}
+	return nil
+}
+
+func (k Taken[R, S, E]) deadline() error {
+	if k.Err == nil && k.state(k.Is.State).Kind == statemachine.InFlight && (k.Is.Deadline.IsZero() || k.Is.Ended != "") {
+		return fmt.Errorf("in flight with %+v", k.Is)
+	}
+	return nil
+}
+
+func (k Taken[R, S, E]) ends() error {
+	if k.moved() && !k.began() && !k.Is.Deadline.IsZero() {
+		return fmt.Errorf("%s left the deadline %s behind", k.Was.State, k.Is.Deadline)
+	}
+	return nil
+}
+
+func (k Taken[R, S, E]) stale() error {
+	if k.isStale() && (k.Err == nil || !k.same()) {
+		return fmt.Errorf("report of epoch %d at %+v: %v, now %+v", k.Event.Epoch, k.Was, k.Err, k.Is)
+	}
+	return nil
+}
+
+func (k Taken[R, S, E]) repeats() error {
+	if k.Known && k.repeat() && (k.Err != nil || !k.same()) {
+		return fmt.Errorf("%v, now %+v", k.Err, k.Is)
+	}
+	return nil
+}
+
+func (k Taken[R, S, E]) remembers() error {
+	if !k.Known || k.Err != nil || k.repeat() || k.began() {
+		return nil
+	}
+	want := k.Was.Ended
+	if k.Cell.Ends != "" && k.open() {
+		want = k.Cell.Ends
+	}
+	if k.forgets() {
+		want = ""
+	}
+	if k.Is.Ended != want {
+		return fmt.Errorf("it says %q; want %q", k.Is.Ended, want)
+	}
+	return nil
+}
+
+func (k Taken[R, S, E]) early() error {
+	if k.isEarly() && k.Err == nil {
+		return fmt.Errorf("expired at %s; due %s", k.Now, k.Was.Deadline)
+	}
+	return nil
+}
+
+func (k Taken[R, S, E]) clears() error {
+	if k.Err != nil || k.Subject.Fields == nil {
+		return nil
+	}
+	table := k.Subject.Table
+	if left := k.Subject.Fields(k.After) & table.Drops(k.Is.State); left != 0 {
+		return fmt.Errorf("%s has %s", k.Is.State, table.FieldNames(left))
+	}
+	return nil
+}
