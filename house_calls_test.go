@@ -211,15 +211,11 @@ func units(p *pkg) [][]*file {
 func targets(info *types.Info, n ast.Node) []ast.Expr {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
-		if n.Tok != token.DEFINE {
-			return n.Lhs
-		}
+		return n.Lhs // what := declares is no package variable
 	case *ast.IncDecStmt:
 		return []ast.Expr{n.X}
 	case *ast.RangeStmt:
-		if n.Tok == token.ASSIGN {
-			return slices.DeleteFunc([]ast.Expr{n.Key, n.Value}, func(x ast.Expr) bool { return x == nil })
-		}
+		return slices.DeleteFunc([]ast.Expr{n.Key, n.Value}, func(x ast.Expr) bool { return x == nil })
 	case *ast.CallExpr:
 		id, ok := n.Fun.(*ast.Ident)
 		if !ok || len(n.Args) == 0 {

@@ -163,9 +163,6 @@ var foreignWords = map[string]*regexp.Regexp{
 func ownWords(t *tree) []finding {
 	var out []finding
 	for _, p := range slices.Sorted(maps.Keys(t.texts)) {
-		if path.Base(p) == "go.sum" {
-			continue
-		}
 		for n, line := range strings.Split(t.texts[p], "\n") {
 			for _, what := range slices.Sorted(maps.Keys(foreignWords)) {
 				if foreignWords[what].MatchString(line) {
