@@ -21,7 +21,7 @@ func errorCodes(t *tree) []finding {
 		coded := methods(p, "Code")
 		failing := methods(p, "Error")
 		for _, name := range slices.Sorted(maps.Keys(failing)) {
-			if coded[name] == nil {
+			if coded[name] == nil && !embeds(p, name, coded) {
 				add(failing[name], "the error "+name+" has no Code")
 			}
 		}
@@ -49,6 +49,27 @@ func methods(p *pkg, name string) map[string]*ast.FuncDecl {
 		}
 	}
 	return out
+}
+
+// embeds reports whether the struct name takes its Code from a field without
+// a name: a type of the package that has one, or another package's.
+func embeds(p *pkg, name string, coded map[string]*ast.FuncDecl) bool {
+	found := false
+	inspect(p.code, func(n ast.Node) {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok || spec.Name.Name != name {
+			return
+		}
+		body, ok := spec.Type.(*ast.StructType)
+		if !ok {
+			return
+		}
+		for _, f := range body.Fields.List {
+			base := receiver(f.Type)
+			found = found || f.Names == nil && (base == "" || coded[base] != nil)
+		}
+	})
+	return found
 }
 
 // receiver returns the name of a receiver's type, whether it is a pointer or
