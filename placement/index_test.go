@@ -146,3 +146,18 @@ func TestIndexQueriesDoNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations, %d slots", got, len(dst))
 	}
 }
+
+// A walk that begins late passes over what a tenant has before it.
+func TestIndexFromSkipsOwnNodes(t *testing.T) {
+	var x placement.Index
+	for _, slot := range []int{0, 63, 64, 130, 400} {
+		if err := x.Set(slot, placement.Node{Dedications: 1, Tenant: "acme"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for first, want := range map[int][]int{0: {0, 63, 64, 130, 400}, 63: {63, 64, 130, 400}, 65: {130, 400}, 131: {400}, 401: nil} {
+		if got := slices.Collect(x.From(first, "acme", placement.EveryReason)); !slices.Equal(got, want) {
+			t.Errorf("from %d: got %v, want %v", first, got, want)
+		}
+	}
+}
