@@ -8,7 +8,7 @@ import "time"
 // rec must be the record from before the packet's sighting, so that a packet
 // that leads to an admission is not answered but its retry is (BOOT-22).
 func (p *Policy) Answer(rec Record, req Request, now time.Time) (Reply, Silence) {
-	d := consider(p, &rec, &req, now)
+	d := consider(p, rec, req, now)
 	for _, why := range d.silences() {
 		if why != "" {
 			return Reply{}, why
@@ -21,7 +21,7 @@ func (p *Policy) Answer(rec Record, req Request, now time.Time) (Reply, Silence)
 // [Policy.Answer] gives: whoever mends that one meets the next. It is empty
 // where req is answered.
 func (p *Policy) Why(rec Record, req Request, now time.Time) []Silence {
-	d := consider(p, &rec, &req, now)
+	d := consider(p, rec, req, now)
 	var out []Silence
 	for _, why := range d.silences() {
 		if why != "" {
@@ -34,8 +34,8 @@ func (p *Policy) Why(rec Record, req Request, now time.Time) []Silence {
 // decision is one packet under consideration.
 type decision struct {
 	*Policy
-	rec    *Record
-	req    *Request
+	rec    Record
+	req    Request
 	client Client
 	shaped bool
 	offer  bool // an offer of ours is outstanding, and still holds
@@ -43,12 +43,12 @@ type decision struct {
 	image  Silence // why there is no choice
 }
 
-func consider(p *Policy, rec *Record, req *Request, now time.Time) decision {
-	d := decision{Policy: p, rec: rec, req: req}
-	d.client, d.shaped = p.Client(req, now)
+func consider(p *Policy, rec Record, req Request, now time.Time) (d decision) {
+	d.Policy, d.rec, d.req = p, rec, req
+	d.client, d.shaped = p.Client(&d.req, now)
 	offer := req.Recent.Offer
 	d.offer = offer.Address == rec.Address && offer.outstanding(now, p.Limits.offer())
-	d.choice, d.image = p.pick(rec)
+	d.choice, d.image = p.pick(&d.rec)
 	return d
 }
 
@@ -60,8 +60,8 @@ func (d *decision) silences() [12]Silence {
 		when(!d.typeServed(), TypeNotServed),
 		when(!d.shaped && !d.answersAny(), NotPXE),
 		when(d.client.Platform == "" && d.client.Stage != Plain, UnknownArch),
-		when(d.foreign(d.req), ForeignNetwork),
-		when(d.req.ServerID.IsValid() && !d.ours(d.req.ServerID, d.req), OtherServer),
+		when(d.foreign(&d.req), ForeignNetwork),
+		when(d.req.ServerID.IsValid() && !d.ours(d.req.ServerID, &d.req), OtherServer),
 		d.rec.closed(),
 		when(d.givesAddress() && !host(d.rec.Address), NoAddress),
 		when(d.wrongAddress(), WrongAddress),
@@ -115,7 +115,7 @@ func (d *decision) givesAddress() bool { return !d.Proxy && !d.req.BootPort }
 // (RFC 2131 section 4.3.1). A REQUEST that names no address takes up an offer,
 // if there is one. A proxy has no address to confirm.
 func (d *decision) wrongAddress() bool {
-	r, reserved := d.req, d.rec.Address
+	r, reserved := &d.req, d.rec.Address
 	switch {
 	case r.BootPort:
 		return false

@@ -68,16 +68,16 @@ func (c Choice) boot(rec *Record) Boot {
 // A record whose state is not served has the image that it would enroll with;
 // one of unknown state has none.
 func (p *Policy) Choices(rec Record) []Choice {
-	var list [3]Choice
-	return append([]Choice(nil), list[:p.choices(&rec, &list)]...)
+	list, n := p.choices(&rec)
+	return append([]Choice(nil), list[:n]...)
 }
 
 // pick returns the first choice that can be served. If there is none it
 // blames the first that is set, as the one that somebody meant.
 func (p *Policy) pick(rec *Record) (Choice, Silence) {
-	var list [3]Choice
 	var why Silence
-	for _, c := range list[:p.choices(rec, &list)] {
+	list, n := p.choices(rec)
+	for _, c := range list[:n] {
 		if c.Why == "" {
 			return c, ""
 		}
@@ -88,30 +88,28 @@ func (p *Policy) pick(rec *Record) (Choice, Silence) {
 	return Choice{}, why
 }
 
-// choices fills list and returns how many there are.
-func (p *Policy) choices(rec *Record, list *[3]Choice) int {
-	n := 0
-	add := func(from Origin, image string) {
-		list[n] = Choice{from, image, p.servable(image)}
-		n++
-	}
+// choices returns a list and how many of it count.
+func (p *Policy) choices(rec *Record) ([3]Choice, int) {
+	own := p.choice(FromRecord, rec.Image)
+	enroll := p.choice(FromEnrollment, p.Enrollment)
 	enrolled := rec.State == netboot.Enrolled
 	switch {
 	case rec.closed() == StateUnknown:
+		return [3]Choice{}, 0
+	case rec.Rescue && enrolled:
+		return [3]Choice{p.choice(FromRescue, p.Rescue), own, enroll}, 3
 	case rec.Rescue:
-		add(FromRescue, p.Rescue)
-		if enrolled {
-			add(FromRecord, rec.Image)
-		}
-		add(FromEnrollment, p.Enrollment)
+		return [3]Choice{p.choice(FromRescue, p.Rescue), enroll}, 2
 	case rec.Entry != (Entry{}) && rec.closed() == "":
-		add(FromEntry, rec.Entry.Image)
+		return [3]Choice{p.choice(FromEntry, rec.Entry.Image)}, 1
 	case enrolled:
-		add(FromRecord, rec.Image)
-	default:
-		add(FromEnrollment, p.Enrollment)
+		return [3]Choice{own}, 1
 	}
-	return n
+	return [3]Choice{enroll}, 1
+}
+
+func (p *Policy) choice(from Origin, image string) Choice {
+	return Choice{from, image, p.servable(image)}
 }
 
 // servable says why the image cannot be served from here, "" if it can
@@ -120,7 +118,7 @@ func (p *Policy) servable(image string) Silence {
 	switch {
 	case image == "":
 		return ImageUnset
-	case Gate(image) != nil:
+	case !passes(image):
 		return ImageRefused
 	case !p.Staged[image]:
 		return ImageUnstaged

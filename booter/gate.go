@@ -14,19 +14,22 @@ const MaxImage = 64
 // that a boot script or a URL would read as its own. The error is an
 // *[Invalid].
 func Gate(ref string) error {
+	if passes(ref) {
+		return nil
+	}
+	return &Invalid{"image", fmt.Sprintf("%.*q", MaxImage, ref), `1 to 64 letters, digits or . _ -, first alphanumeric, without ".."`, "BOOT-2"}
+}
+
+func passes(ref string) bool {
 	if ref == "" || len(ref) > MaxImage || !alphanumeric(ref[0]) || strings.Contains(ref, "..") {
-		return refused(ref)
+		return false
 	}
 	for i := range len(ref) {
 		if c := ref[i]; !alphanumeric(c) && c != '.' && c != '_' && c != '-' {
-			return refused(ref)
+			return false
 		}
 	}
-	return nil
-}
-
-func refused(ref string) error {
-	return &Invalid{"image", fmt.Sprintf("%.*q", MaxImage, ref), `1 to 64 letters, digits or . _ -, first alphanumeric, without ".."`, "BOOT-2"}
+	return true
 }
 
 func alphanumeric(c byte) bool {

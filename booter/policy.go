@@ -150,12 +150,22 @@ func (p *Policy) foreign(req *Request) bool {
 	if set(req.LinkSelection) {
 		at = req.LinkSelection
 	}
-	return !slices.ContainsFunc(p.Networks, func(n netip.Prefix) bool { return n.Contains(at) })
+	for _, n := range p.Networks {
+		if n.Contains(at) {
+			return false
+		}
+	}
+	return true
 }
 
 // carries reports whether l is connected to an admin network.
 func (p *Policy) carries(l Link) bool {
-	return slices.ContainsFunc(l.Networks, func(n netip.Prefix) bool {
-		return slices.ContainsFunc(p.Networks, n.Overlaps)
-	})
+	for _, n := range l.Networks {
+		for _, admin := range p.Networks {
+			if n.Overlaps(admin) {
+				return true
+			}
+		}
+	}
+	return false
 }

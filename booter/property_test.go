@@ -15,54 +15,64 @@ func pick[T any](t *rapid.T, label string, from ...T) T {
 	return rapid.SampledFrom(from).Draw(t, label)
 }
 
+// mostly is usual in nine cases of ten, else one of the others.
+func mostly[T any](t *rapid.T, label string, usual T, others ...T) T {
+	if n := rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}).Draw(t, label+"?"); n != 9 {
+		return usual
+	}
+	return pick(t, label, others...)
+}
+
+// The three draws stay near to what is answered, so that the promises of
+// answers are tried and not only those of silence.
 func drawPolicy(t *rapid.T) booter.Policy {
 	p := site()
 	p.AnswerAny, p.UBoot, p.Proxy = rapid.Bool().Draw(t, "any"), rapid.Bool().Draw(t, "u-boot"), rapid.Bool().Draw(t, "proxy")
-	p.Enrollment = pick(t, "enrollment", "enroll", "enroll", "", "..", "gone")
-	p.Rescue = pick(t, "rescue image", "rescue", "rescue", "", "..", "gone")
+	p.Enrollment = mostly(t, "enrollment", "enroll", "", "..", "gone")
+	p.Rescue = mostly(t, "rescue image", "rescue", "", "..", "gone")
 	return p
 }
 
 func drawRecord(t *rapid.T) booter.Record {
 	return booter.Record{
-		State: pick(t, "state", "", netboot.Absent, netboot.Discovered, netboot.Enrolling, netboot.Enrolled,
-			netboot.Enrolled, netboot.Decommissioned, "frozen"),
-		Newer:    pick(t, "newer", false, false, false, true),
+		State: mostly(t, "odd state", pick(t, "state", netboot.Discovered, netboot.Enrolling, netboot.Enrolled,
+			netboot.Decommissioned), "", netboot.Absent, "frozen"),
+		Newer:    mostly(t, "newer", false, true),
 		Rescue:   rapid.Bool().Draw(t, "rescue"),
-		Address:  pick(t, "address", reserved, reserved, nobody, netip.IPv4Unspecified(), netip.MustParseAddr("fd00::1")),
-		Image:    pick(t, "image", "own", "own", "", "..", "gone"),
+		Address:  mostly(t, "address", reserved, nobody, netip.IPv4Unspecified(), netip.MustParseAddr("fd00::1")),
+		Image:    mostly(t, "image", "own", "", "..", "gone"),
 		Args:     "own",
 		RootHash: true,
 		Entry:    pick(t, "entry", booter.Entry{}, booter.Entry{Image: "entry"}, booter.Entry{Args: "held"}),
 	}
 }
 
-// drawRequest is near to what can be answered, so that the properties of
-// answers are tried and not only those of silence.
 func drawRequest(t *rapid.T) booter.Request {
 	addr := func(label string) netip.Addr {
-		return pick(t, label, nobody, nobody, reserved, reserved, other, relay, netip.MustParseAddr("fd00::1"))
+		return mostly(t, label, pick(t, label+" of ours", nobody, reserved, relay), other, netip.MustParseAddr("fd00::1"))
 	}
 	r := pick(t, "base", discover(), request(), inform(), boot4011(), bare(time.Second))
-	if rapid.Bool().Draw(t, "type") {
-		r.Type = booter.MessageType(rapid.IntRange(0, 14).Draw(t, "message"))
+	r.Type = mostly(t, "type", r.Type, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14)
+	if rapid.Bool().Draw(t, "relayed") {
+		r.RelayIP, r.ServerOverride = relay, pick(t, "82/11", nobody, server, other)
+		r.Source, r.RelayPort = netip.AddrPortFrom(relay, 1067), rapid.Bool().Draw(t, "82/19")
 	}
 	if rapid.Bool().Draw(t, "addresses") {
-		r.ClientIP, r.RelayIP, r.Requested = addr("ciaddr"), addr("giaddr"), addr("50")
-		r.ServerID = pick(t, "54", nobody, server, other)
-		r.LinkSelection, r.ServerOverride, r.RelayPort = addr("82/5"), addr("82/11"), rapid.Bool().Draw(t, "82/19")
-		r.Source = netip.AddrPortFrom(addr("source"), uint16(pick(t, "port", 0, 68, 67, 4011)))
+		r.ClientIP, r.LinkSelection = addr("ciaddr"), addr("82/5")
+		r.ServerID, r.Requested = pick(t, "54", nobody, server, other), addr("50")
+		r.Source = netip.AddrPortFrom(addr("source"), pick(t, "port", uint16(0), 68, 67, 4011))
 	}
 	if rapid.Bool().Draw(t, "client") {
 		r.Class = pick(t, "class", "", "PXEClient:Arch:00000:UNDI:002001", "HTTPClient", "U-Boot.armv8", "dhclient")
 		r.Archs = rapid.SliceOfN(rapid.SampledFrom([]booter.Arch{0, 7, 11, 16, 22, 99, booter.BadArch}), 0, 3).Draw(t, "93")
 		r.IPXE = rapid.Bool().Draw(t, "175")
 	}
-	r.BootPort = pick(t, "4011", r.BootPort, r.BootPort, !r.BootPort)
+	r.BootPort = mostly(t, "4011", r.BootPort, !r.BootPort)
 	r.Broadcast = rapid.Bool().Draw(t, "flag")
-	r.Interface = pick(t, "interface", "adm0", "adm0", "adm0", "guest0")
-	r.HLen = pick(t, "hlen", uint8(6), 6, 6, 16)
-	r.Recent.Packets, r.Recent.Boots = pick(t, "packets", 0, 0, 0, 20), pick(t, "boots", 0, 0, 0, 10)
+	r.Interface = mostly(t, "interface", "adm0", "guest0")
+	r.HLen = mostly(t, "hlen", r.HLen, 0, 16)
+	r.MaxMessage = rapid.Uint16().Draw(t, "57")
+	r.Recent.Packets, r.Recent.Boots = mostly(t, "packets", 0, 20), mostly(t, "boots", 0, 10)
 	return r
 }
 

@@ -91,14 +91,14 @@ func (d *decision) reply() Reply {
 	r := Reply{
 		Kind:     d.kind(),
 		Client:   d.client,
-		ServerID: d.serverID(d.req),
+		ServerID: d.serverID(&d.req),
 		MaxSize:  maxSize(d.req.MaxMessage),
 	}
 	if r.Kind.Leases() {
 		r.Address = d.rec.Address
 	}
 	if d.client.Stage != Plain {
-		r.Boot = d.choice.boot(d.rec)
+		r.Boot = d.choice.boot(&d.rec)
 	}
 	r.To = d.req.destination(r.Kind, r.Address)
 	return r
