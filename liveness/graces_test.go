@@ -57,6 +57,30 @@ func TestGracesCombineByTheLongest(t *testing.T) {
 	}
 }
 
+func TestAShorterGraceShortensNone(t *testing.T) {
+	var g liveness.Graces
+	var w liveness.Windows
+	g.Away(w, time.Minute, sec(0))
+	g.Tick(w, sec(10), sec(25)) // a void, which ends with itself
+	if got := g.Until(""); got != sec(300) {
+		t.Errorf("until %d, want %d", got, sec(300))
+	}
+}
+
+// A void earns no time after it, and still costs its own length.
+func TestVoidsUseUpTheBoundToo(t *testing.T) {
+	var g liveness.Graces
+	for n := range 61 { // the first costs nothing, 60 more of 15 s cost 15 min
+		if now := sec(float64(n * 15)); g.Bounded(now) {
+			t.Fatalf("bounded after %d", n)
+		}
+		g.Tick(liveness.Windows{}, sec(float64(n*15)), sec(float64(n*15+15)))
+	}
+	if !g.Bounded(sec(61 * 15)) {
+		t.Error("the last void earned nothing, and nobody says so")
+	}
+}
+
 func TestNilGracesAreNone(t *testing.T) {
 	var g *liveness.Graces
 	if g.Until("gw-1") != liveness.Never || g.Bounded(sec(0)) {
@@ -140,6 +164,11 @@ func TestABoundEndsWithItsChain(t *testing.T) {
 	}
 	if !g.Bounded(now) || g.Until("") > now {
 		t.Fatalf("100 crashes in 100 min are not bounded")
+	}
+	end := g.Until("")
+	now = now.Add(time.Minute)
+	if g.Away(w, 30*time.Second, now); g.Until("") != end {
+		t.Error("a chain that has used up its graces earned another")
 	}
 	quiet := now.Add(outageGrace + theLease + 1)
 	if g.Bounded(quiet) {
@@ -232,7 +261,7 @@ func TestGracesSurviveRestarts(t *testing.T) {
 		carried.Away(w, time.Minute, sec(0))
 		now, clock := sec(0), sec(0)
 		for range rapid.IntRange(1, 60).Draw(t, "losses") {
-			pass := time.Duration(rapid.IntRange(0, 200).Draw(t, "pass")) * time.Second
+			pass := time.Duration(rapid.IntRange(0, 60).Draw(t, "pass")) * time.Second
 			now, clock = now.Add(pass), clock.Add(pass)
 			next := sec(float64(rapid.IntRange(0, 9999).Draw(t, "clock")))
 			carried, clock = liveness.RestoreGraces(carried.Rows(clock), next), next

@@ -131,7 +131,8 @@ func (l *Ledger[K]) void(op string, h Handle) error {
 }
 
 // Restore puts a stored row back, as an observer does when it starts. It adds
-// the node if need be, and else does what Apply does.
+// the node if need be, and else does what Apply does. How long the row lay in
+// the store nobody knows, and it is not counted: doubt is in the node's favour.
 func (l *Ledger[K]) Restore(r Row[K], now Instant) error {
 	if _, ok := l.index[r.Node]; !ok {
 		l.add(r.Node)
@@ -158,8 +159,6 @@ func (l *Ledger[K]) merge(op string, r Row[K], now Instant) error {
 		return &Refused{op, r.Epoch, s.epoch, "a newer session has taken over; drop the row", codeConflict}
 	case r.Epoch == s.epoch && r.Beats <= s.beats && s.seen != Never:
 		return nil
-	case r.Epoch > s.epoch:
-		s.open = false // that session is open elsewhere
 	}
 	s.seen = max(s.seen, now.Add(-max(0, r.Age)))
 	s.epoch, s.beats = r.Epoch, r.Beats
