@@ -55,3 +55,43 @@ func (m MAC) String() string {
 	}
 	return string(b)
 }
+
+// MarshalText is the canonical form; empty for the zero MAC.
+func (m MAC) MarshalText() ([]byte, error) {
+	if m == (MAC{}) {
+		return nil, nil
+	}
+	return []byte(m.String()), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (m *MAC) UnmarshalText(b []byte) error {
+	if len(b) == 0 {
+		*m = MAC{}
+		return nil
+	}
+	got, err := ParseMAC(string(b))
+	*m = got
+	return err
+}
+
+// MarshalText is hexadecimal; empty for the zero ServerID.
+func (id ServerID) MarshalText() ([]byte, error) {
+	if id == (ServerID{}) {
+		return nil, nil
+	}
+	return hex.AppendEncode(nil, id[:]), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (id *ServerID) UnmarshalText(b []byte) error {
+	*id = ServerID{}
+	if len(b) == 0 {
+		return nil
+	}
+	if len(b) != hex.EncodedLen(len(id)) {
+		return &BadName{"server ID", string(b[:min(len(b), MaxTag)]), "want 32 hexadecimal digits"}
+	}
+	_, err := hex.Decode(id[:], b)
+	return err
+}

@@ -46,8 +46,8 @@ type Record struct {
 	At
 	MAC  MAC
 	Mode Mode
-	// Product is the product UUID that the MAC was last seen with, as sent;
-	// zero when none was.
+	// Product is the product UUID of the sighting that made the record, as
+	// sent; zero when none was. Later sightings stay in ledgers (MACH-9).
 	Product ServerID
 
 	Address    netip.Addr

@@ -47,17 +47,17 @@ func Guards(r *Record, e *Event) sm.Guard {
 // Step decides e on r and returns the record after it; on error that is r. A
 // record that came to Absent keeps only its MAC. Its errors are *sm.Refused.
 func Step(r Record, e Event) (Record, error) {
-	if r.State == "" {
-		r.State = Absent
+	from := r.State
+	if from == "" {
+		from = Absent
 	}
-	to, err := Table.Next(r.State, e.On, Guards(&r, &e))
+	to, err := Table.Next(from, e.On, Guards(&r, &e))
 	if err != nil {
 		return r, err
 	}
 	if to == Absent {
 		return New(r.MAC), nil
 	}
-	from := r.State
 	r.State = to
 	r.write(from, &e)
 	r.drop(Table.Drops(to))

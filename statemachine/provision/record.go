@@ -79,6 +79,14 @@ type Record struct {
 // New is no axis, at the start of the table.
 func New() Record { return Record{At: At{State: Absent}} }
 
+// state is r's state; the zero Record has no axis.
+func (r *Record) state() State {
+	if r.State == "" {
+		return Absent
+	}
+	return r.State
+}
+
 // Fields are the fields that r has.
 func (r *Record) Fields() sm.Fields {
 	var f sm.Fields
@@ -127,7 +135,7 @@ type Deadlines struct {
 // Within is the site's deadline for the attempt that e may open from r; zero
 // leaves the table's.
 func (d Deadlines) Within(r *Record, e *Event) time.Duration {
-	to, _ := Table.Next(r.State, e.On, Guards(r, e))
+	to, _ := Table.Next(r.state(), e.On, Guards(r, e))
 	switch to {
 	case Adopting:
 		return d.Acceptance

@@ -63,17 +63,15 @@ func fromGuard(from State) sm.Guard {
 // Step decides e on r and returns the record after it; on error that is r. A
 // record that came to Absent is the zero axis. Its errors are *sm.Refused.
 func Step(r Record, e Event, now time.Time) (Record, error) {
-	if r.State == "" {
-		r.State = Absent
-	}
-	at, err := Table.Step(r.At, e.Event, Guards(&r, &e), now)
+	was := r
+	was.State = r.state()
+	at, err := Table.Step(was.At, e.Event, Guards(&r, &e), now)
 	if err != nil {
 		return r, err
 	}
 	if at.State == Absent {
 		return New(), nil
 	}
-	was := r
 	r.At = at
 	if at.State != was.State || at.Epoch != was.Epoch {
 		r.enter(&was, &e)
@@ -106,10 +104,17 @@ func (r *Record) enter(was *Record, e *Event) {
 			r.Activity = Return
 		}
 	case Retiring:
-		r.Wipe, r.AwaitOff = CryptoErase, e.Facts&Held != 0
+		r.retiring(was, e)
 	case Failed:
 		r.fail(was, e)
 	}
+}
+
+// retiring waits for confirmed off when it took the machine from a holder, and
+// so does its recovery until off was seen (EDGE-5).
+func (r *Record) retiring(was *Record, e *Event) {
+	r.Wipe = CryptoErase
+	r.AwaitOff = was.AwaitOff || e.Facts&Held != 0 || Table.Open(was.At)
 }
 
 // adopting queues the acceptance run until it has the slot (EDGE-21).

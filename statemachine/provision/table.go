@@ -65,7 +65,7 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 			Means: "wiped by its mode, then off"},
 		{Name: Rescue, Kind: sm.Stable, Expire: Expired, Drives: sm.Power | sm.BootOrder, Holds: kept | FieldActivity,
 			Means: "the rescue ramdisk runs, or still boots"},
-		{Name: Failed, Kind: sm.Stable, Drives: sm.Power, Holds: kept | FieldFailedFrom | FieldLastError | FieldWipe | FieldApprover,
+		{Name: Failed, Kind: sm.Stable, Drives: sm.Power, Holds: kept | FieldFailedFrom | FieldLastError | FieldWipe | FieldApprover | FieldAwaitOff,
 			Means: "needs a person; in maintenance"},
 		{Name: Retiring, Kind: sm.InFlight, Deadline: RetiringDeadline, Expire: Expired, Drives: all, Holds: FieldApprover | FieldWipe | FieldProof | FieldAwaitOff,
 			Means: "erased, turned off, its identity revoked"},

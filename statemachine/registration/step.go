@@ -2,6 +2,7 @@ package registration
 
 import (
 	"crypto/subtle"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -75,20 +76,22 @@ func equal(a, b Hash) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 
 // Step decides e on r and returns the row after it; on error that is r. A
 // record that came to Absent is the zero row. Its errors are *sm.Refused.
 func Step(r Record, e Event, now time.Time) (Record, error) {
-	if r.State == "" {
-		r.State = Absent
+	from := r.At
+	if from.State == "" {
+		from.State = Absent
 	}
-	at, err := Table.Step(r.At, e.Event, Guards(&r, &e, now), now)
+	e.Within = 0 // setting_up is the only attempt, and its deadline is fixed (MACH-5)
+	at, err := Table.Step(from, e.Event, Guards(&r, &e, now), now)
 	if err != nil {
 		return r, err
 	}
-	from, repeat := r.State, Table.Reports(e.On) && r.Ended == e.On
+	repeat := Table.Reports(e.On) && from.Ended == e.On
 	r.At = at
 	if at.State == Absent {
 		return New(), nil
 	}
 	if !repeat {
-		r.write(from, &e, now)
+		r.write(from.State, &e, now)
 	}
 	r.drop(Table.Drops(r.State))
 	return r, nil
@@ -119,12 +122,13 @@ func (r *Record) write(from State, e *Event, now time.Time) {
 		if from == SettingUp {
 			r.LastError = ReasonPreempted
 		}
-	case Refresh:
+	case Refresh: // with the bound key, and so its agent has it
 		r.Inventory = e.Inventory
+		r.Waiting, r.Poll = "", Expiring{}
 	case Acknowledge:
 		r.Waiting, r.Poll = "", Expiring{}
 	case Lapse:
-		r.lapse()
+		r.lapse(now)
 	case Configure:
 		r.Settings = e.Settings
 	}
@@ -154,8 +158,12 @@ func (r *Record) announced(from State, e *Event) {
 	}
 }
 
-// lapse revokes a key that nobody took before its poll token ended.
-func (r *Record) lapse() {
+// lapse revokes a key that nobody took before its poll token ended. A lapse
+// that comes late, when a newer token lives, means nothing (REG-6).
+func (r *Record) lapse(now time.Time) {
+	if r.Poll.Holds(now) {
+		return
+	}
 	if r.Waiting != "" {
 		r.Bound, r.Waiting = Key{}, ""
 	}
@@ -163,11 +171,13 @@ func (r *Record) lapse() {
 }
 
 // cut shortens a reason to MaxLastError bytes, on a rune boundary. It is
-// never empty, so that a failure always shows.
+// never empty, so that a failure always shows, and always UTF-8, so that an
+// encoding cannot grow it.
 func cut(why string) string {
 	if why == "" {
 		return "the setup failed without a reason"
 	}
+	why = strings.ToValidUTF8(why, string(utf8.RuneError))
 	if len(why) <= MaxLastError {
 		return why
 	}

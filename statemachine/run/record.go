@@ -44,6 +44,9 @@ type Record struct {
 	Action Action
 	Next   Action // another action that waits for this run's end
 	Reason string // why it waits, or how it failed
+	// Serial is install_disk_serial as the inventory had it when the run or
+	// the retirement began (RUN-4).
+	Serial string
 	Retire sm.At[RetireStep, RetireKind]
 }
 
@@ -59,7 +62,23 @@ func (r *Record) Unfinished() bool {
 
 // Retiring reports whether the retirement is under way. It holds the machine
 // from its first step on.
-func (r *Record) Retiring() bool { return r.Retire.State != None && r.Retire.State != Offline }
+func (r *Record) Retiring() bool { return r.step() != None && r.step() != Offline }
+
+// step is where the retirement stands. None may be left out of a record.
+func (r *Record) step() RetireStep {
+	if r.Retire.State == "" {
+		return None
+	}
+	return r.Retire.State
+}
+
+// Disk is the one disk that the run or the retirement may write.
+func (r *Record) Disk() []string {
+	if r.Serial == "" {
+		return nil
+	}
+	return []string{r.Serial}
+}
 
 // Fields are the fields that r has.
 func (r *Record) Fields() sm.Fields {

@@ -9,8 +9,9 @@ import (
 // Event is what happens to a run, with what it brings.
 type Event struct {
 	sm.Event[Kind]
-	Facts  sm.Guard // Held, Allocated; Serial and Pin for the action that begins
+	Facts  sm.Guard // Held, Allocated; Pin for the action that begins
 	Action Action   // request, found-*
+	Serial string   // begin, found-running: install_disk_serial
 	Why    string   // failed, found-failed
 }
 
@@ -21,8 +22,11 @@ func Guards(r *Record, e *Event) sm.Guard {
 	if e.Action == r.Action {
 		g |= Same
 	}
-	if r.Retire.State != None {
+	if r.step() != None {
 		g |= Retiring
+	}
+	if g &^= Serial; e.Serial != "" {
+		g |= Serial
 	}
 	if !r.Action.Writes() {
 		g = g&^Allocated | Serial
@@ -67,10 +71,10 @@ func (r *Record) write(was *Record, e *Event) {
 	case Request:
 		r.requested(was, e)
 	case Begin:
-		r.Reason = ""
+		r.Reason, r.Serial = "", e.Serial
 	case FoundRunning, FoundSucceeded, FoundFailed:
 		if moved {
-			r.Action, r.Reason = e.Action, e.Why
+			r.found(was, e)
 		}
 	case Fail:
 		if moved {
@@ -83,6 +87,18 @@ func (r *Record) write(was *Record, e *Event) {
 			r.Reason = "retirement took the machine over"
 		}
 	}
+}
+
+// found takes over the engine's run. What waited for the machine is another
+// request, unless it asked for just this, and waits for this run's end (RUN-1).
+func (r *Record) found(was *Record, e *Event) {
+	switch {
+	case was.State == Waiting && r.Next == "" && was.Action != e.Action:
+		r.Next = was.Action
+	case r.Next == e.Action:
+		r.Next = ""
+	}
+	r.Action, r.Reason, r.Serial = e.Action, e.Why, e.Serial
 }
 
 // requested takes the action, or keeps another for later (RUN-1).
@@ -100,15 +116,26 @@ func (r *Record) requested(was *Record, e *Event) {
 // RetireEvent is what happens to the retirement.
 type RetireEvent struct {
 	sm.Event[RetireKind]
-	Facts sm.Guard // SlotHeld, HasSerial
+	Facts  sm.Guard // SlotHeld
+	Serial string   // decommission: install_disk_serial
 }
 
 // StepRetire decides e on r's retirement and returns the record after it;
 // on error that is r. Its errors are *sm.Refused.
 func StepRetire(r Record, e RetireEvent, now time.Time) (Record, error) {
-	at, err := Retirement.Step(r.Retire, e.Event, e.Facts, now)
+	if e.Facts &^= HasSerial; e.Serial != "" {
+		e.Facts |= HasSerial
+	}
+	from := r.Retire
+	if from.State = r.step(); from.State == AwaitingOff {
+		e.Within = 0 // evicting comes next, and its deadline is fixed (MACH-5)
+	}
+	at, err := Retirement.Step(from, e.Event, e.Facts, now)
 	if err != nil {
 		return r, err
+	}
+	if from.State == None && at.State != None {
+		r.Serial = e.Serial
 	}
 	r.Retire = at
 	return r, nil

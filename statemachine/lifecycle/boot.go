@@ -1,0 +1,314 @@
+package lifecycle
+
+import (
+	"net/netip"
+	"slices"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+	"github.com/ingotmetal/ingot/statemachine/netboot"
+	"github.com/ingotmetal/ingot/statemachine/provision"
+)
+
+// Sighted is a PXE sighting of a MAC (BOOT-1, BOOT-7, BOOT-15, BOOT-16,
+// BOOT-19). Its admission is decided here and nowhere else. The state holds
+// the MAC's boot record, if there is one, and the record to evict.
+type Sighted struct {
+	MAC     netboot.MAC
+	Product netboot.ServerID // as sent; zero when none was
+	Tag     string           // that inventory knows of the MAC
+	Spoken  bool             // the product UUID is a machine's that was enrolled without MACs, or the MAC a metal node's
+	Oldest  netboot.MAC      // the oldest discovered record that never held an address; zero: none
+}
+
+// Name is sighted.
+func (Sighted) Name() string { return "sighted" }
+
+func (in Sighted) apply(w *work) error {
+	known := w.Node.nic(in.MAC) >= 0 && w.Node.NICs[w.Node.nic(in.MAC)].State != netboot.Absent
+	if !known && !in.room(w) {
+		return nil // it lives in the ledger alone (EDGE-19)
+	}
+	i := w.record(in.MAC)
+	if err := w.boot(i, netboot.Event{On: netboot.Sight, Product: in.Product}); err != nil {
+		return err
+	}
+	err := w.boot(i, in.admission(w))
+	if err != nil && !known && code(err) == string(sm.Unavailable) {
+		w.facts = append(w.facts, Fact{Name: AdmissionFailed, MAC: in.MAC, Why: "no free address"})
+		return nil // the record stands; only the admission failed (EDGE-19)
+	}
+	if known && w.Node.NICs[i] == w.was.Node.NICs[w.was.Node.nic(in.MAC)] {
+		w.Node.NICs, w.cloned = w.was.Node.NICs, false
+	}
+	return err
+}
+
+// code is err's wire name, if it has one.
+func code(err error) string {
+	if c, ok := err.(interface{ Code() string }); ok {
+		return c.Code()
+	}
+	return ""
+}
+
+// room makes room for a new record, and reports whether there is any.
+func (in *Sighted) room(w *work) bool {
+	if w.Site.Discovered < orDefault(w.Site.Policy.MaxDiscovered, MaxDiscovered) {
+		return true
+	}
+	i := w.Node.nic(in.Oldest)
+	return i >= 0 && in.Oldest != in.MAC && w.boot(i, netboot.Event{On: netboot.Evict}) == nil
+}
+
+// admission is the event that judges the sighting.
+func (in *Sighted) admission(w *work) netboot.Event {
+	e := netboot.Event{On: netboot.Admit}
+	p := &w.Site.Policy
+	if !p.Strict && p.allow.Admits(in.MAC, in.Tag) {
+		e.Facts |= netboot.Admitted
+	}
+	if in.Spoken {
+		e.Facts |= netboot.Claimed
+	}
+	w.lend(&e)
+	return e
+}
+
+// lend offers the lowest free address to an event that may reserve one.
+func (w *work) lend(e *netboot.Event) {
+	if a, ok := w.Site.Pool.Lowest(); ok {
+		e.Address = a
+		e.Networking = netboot.Networking{Network: w.Site.Policy.Network, Gateway: w.Site.Policy.Gateway}
+	}
+}
+
+// BootVerb is an operator's verb on one boot record (BOOT-12): enroll,
+// decommission, reactivate, purge or set-mode.
+type BootVerb struct {
+	Call
+	On     netboot.Kind
+	MAC    netboot.MAC
+	Mode   netboot.Mode // set-mode
+	Spoken bool         // enroll: the MAC is a candidate's or metal node's by its product UUID
+}
+
+// Name is boot- and the verb.
+func (in BootVerb) Name() string { return "boot-" + string(in.On) }
+
+func (in BootVerb) apply(w *work) error {
+	if err := in.check(w); err != nil {
+		return err
+	}
+	e := netboot.Event{On: in.On, Mode: in.Mode}
+	if in.Spoken {
+		e.Facts |= netboot.Claimed
+	}
+	w.lend(&e)
+	i := w.record(in.MAC)
+	if err := w.boot(i, e); err != nil {
+		return err
+	}
+	if in.On == netboot.SetMode && w.cloned {
+		w.factWhy("boot.mode", string(in.Mode))
+	}
+	return w.call(in.Call)
+}
+
+func (in *BootVerb) check(w *work) error {
+	switch in.On {
+	case netboot.Enroll, netboot.Decommission, netboot.Reactivate, netboot.Purge:
+		return nil
+	case netboot.SetMode:
+		if in.Mode == netboot.Normal || in.Mode == netboot.Rescue {
+			return nil
+		}
+		return invalid(w.name, "BOOT-5", "the mode is normal or rescue")
+	}
+	return invalid(w.name, "BOOT-12", "%q is no operator's verb; legal: enroll, decommission, reactivate, purge, set-mode", in.On)
+}
+
+// MaxArgs bounds a boot entry's kernel arguments: the kernel's own
+// COMMAND_LINE_SIZE on x86 is 2048.
+const MaxArgs = 2048
+
+// SetEntry is the slot's holder that boots a MAC of its machine (BOOT-14). An
+// unbound or absent record is bound to the machine.
+type SetEntry struct {
+	Epoch uint64 // of the holder's attempt
+	MAC   netboot.MAC
+	Image string
+	Args  string
+}
+
+// Name is set-entry.
+func (SetEntry) Name() string { return "set-entry" }
+
+func (in SetEntry) apply(w *work) error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	if w.slot.Holder == Free || w.slot.Epoch != in.Epoch || in.Epoch == 0 {
+		return &Refused{Input: w.name, Req: "MACH-3", code: sm.Conflict, Holder: w.slot, Why: "the caller does not hold the machine"}
+	}
+	if err := netboot.CheckImage(in.Image); err != nil {
+		return err
+	}
+	if len(in.Args) > MaxArgs {
+		return invalid(w.name, "BOOT-14", "the arguments are over %d bytes", MaxArgs)
+	}
+	e := netboot.Event{On: netboot.SetEntry, By: w.Node.owner(), Entry: netboot.Entry{Epoch: in.Epoch, Image: in.Image, Args: in.Args}}
+	w.lend(&e)
+	return w.boot(w.record(in.MAC), e)
+}
+
+// Proposal is what makes a MAC the candidate of a machine (BOOT-11).
+type Proposal struct {
+	MAC         netboot.MAC
+	Cycled      bool // the machine's BMC just power-cycled it into PXE
+	Late        bool // the first sighting came over 10 minutes after
+	SecondMAC   bool // the product UUID came from a second MAC within 24 h
+	SecondOwner bool // it belongs to a second machine of the site
+	Trusted     bool // the pool trusts its provisioning network
+}
+
+// Propose makes a MAC the candidate of a machine that was enrolled by UUID
+// alone, or binds it where the pool trusts its network (BOOT-11).
+type Propose struct{ Proposal }
+
+// Name is propose.
+func (Propose) Name() string { return "propose" }
+
+func (in Propose) apply(w *work) error {
+	if err := w.awaitsMAC(); err != nil {
+		return err
+	}
+	if !in.Cycled || in.Late || in.SecondMAC || in.SecondOwner {
+		return refuse(w.name, "BOOT-11", sm.Conflict, "the sighting does not prove that the MAC is the machine's", "confirm the MAC by hand")
+	}
+	i := w.record(in.MAC)
+	e := netboot.Event{On: netboot.Propose, Candidate: string(w.Node.ID), By: w.Node.owner()}
+	if err := w.boot(i, e); err != nil {
+		return err
+	}
+	w.facts = append(w.facts, Fact{Name: MACDiscovered, MAC: in.MAC})
+	if in.Trusted {
+		e.On = netboot.Bind
+		return w.boot(i, e)
+	}
+	return nil
+}
+
+// awaitsMAC refuses what only a machine without MACs may do (BOOT-17).
+func (w *work) awaitsMAC() error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	switch s := w.Node.Prov.State; {
+	case s == provision.Absent:
+		return refuse(w.name, "PROV-14", sm.NotFound, "the node has no BMC binding", "")
+	case !provision.Table.Knows(s), s == provision.Retired, len(w.Node.MACs()) > 0:
+		return refuse(w.name, "BOOT-17", sm.InvalidState, "the node is retired or has MACs", "")
+	}
+	return nil
+}
+
+// ConfirmMAC is JOINT-10: a person says that a MAC is the machine's, the
+// candidate or another (BOOT-17). The waiting boot goes on from it.
+type ConfirmMAC struct {
+	Call
+	MAC netboot.MAC
+}
+
+// Name is confirm-mac.
+func (ConfirmMAC) Name() string { return "confirm-mac" }
+
+func (in ConfirmMAC) apply(w *work) error {
+	if err := w.awaitsMAC(); err != nil {
+		return err
+	}
+	i := w.record(in.MAC)
+	why := "another MAC than the candidate"
+	if w.Node.NICs[i].Candidate == string(w.Node.ID) {
+		why = "the candidate"
+	}
+	if err := w.boot(i, netboot.Event{On: netboot.Bind, By: w.Node.owner()}); err != nil {
+		return err
+	}
+	w.facts = append(w.facts, Fact{Name: MACConfirmed, MAC: in.MAC, Why: why})
+	return w.call(in.Call)
+}
+
+// SetPolicy replaces the site's policy. A new network, gateway, server or
+// exclusion makes a new pool, without the addresses that records hold.
+type SetPolicy struct {
+	Call
+	Policy   Policy
+	Reserved []netip.Addr // held by boot records
+}
+
+// Name is set-policy.
+func (SetPolicy) Name() string { return "set-policy" }
+
+func (in SetPolicy) apply(w *work) error {
+	p := in.Policy
+	if err := p.prepare(); err != nil {
+		return err
+	}
+	if old := &w.Site.Policy; p.Network != old.Network || p.Gateway != old.Gateway || p.Server != old.Server || !slices.Equal(p.Exclude, old.Exclude) {
+		if err := w.newPool(&p, in.Reserved); err != nil {
+			return err
+		}
+	}
+	w.Site.Policy = p
+	w.factWhy(PolicyChanged, in.Reason)
+	return w.call(in.Call)
+}
+
+func (w *work) newPool(p *Policy, reserved []netip.Addr) error {
+	if !p.Network.IsValid() {
+		w.Site.Pool = Pool{}
+		return nil
+	}
+	exclude := append([]netip.Addr{p.Gateway, p.Server}, p.Exclude...)
+	pool, err := NewPool(p.Network, append(exclude, reserved...)...)
+	w.Site.Pool = pool
+	return err
+}
+
+// The kinds of window.
+const (
+	AutoApproveWindow = "auto-approve"
+	EnrollWindow      = "enroll"
+)
+
+// SetWindow opens or closes one of the site's windows (REG-7, REG-10). A zero
+// Window closes it.
+type SetWindow struct {
+	Call
+	Kind   string
+	Window Window // from NewWindow
+}
+
+// Name is set-window.
+func (SetWindow) Name() string { return "set-window" }
+
+func (in SetWindow) apply(w *work) error {
+	name := WindowClosed
+	if in.Window != (Window{}) {
+		win, err := NewWindow(w.now, in.Window.End, in.Window.Slots)
+		if err != nil {
+			return err
+		}
+		in.Window, name = win, WindowOpened
+	}
+	switch in.Kind {
+	case AutoApproveWindow:
+		w.Site.AutoApprove = in.Window
+	case EnrollWindow:
+		w.Site.Enroll = in.Window
+	default:
+		return invalid(w.name, "REG-10", "%q is no window; legal: %s, %s", in.Kind, AutoApproveWindow, EnrollWindow)
+	}
+	w.factWhy(name, in.Kind)
+	return w.call(in.Call)
+}

@@ -1,0 +1,150 @@
+package lifecycle
+
+import (
+	"time"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+	"github.com/ingotmetal/ingot/statemachine/provision"
+)
+
+// Limits of bulk calls (PROV-6, PROV-16).
+const (
+	MaxBulk   = 10_000
+	BatchLife = 24 * time.Hour
+)
+
+// Bulk is one verb over many nodes of one pool (PROV-6).
+type Bulk struct {
+	Verb  Verb
+	Nodes []NodeID
+	Batch string // ID, drawn before
+}
+
+// Batch is a bulk verb that waits for approver keys, or is recorded for audit
+// (PROV-16). Nodes do not move while it waits.
+type Batch struct {
+	ID      string
+	Verb    provision.Kind
+	Wipe    provision.Wipe
+	Nodes   []NodeID
+	By      string
+	Reason  string
+	Made    time.Time
+	Quorum  int      // approver keys it waits for; zero: none
+	Keys    []string // that approved
+	Settled bool     // approved and carried out, or rejected
+}
+
+// Check validates a bulk call before any node is looked at: the verb, 1 to
+// 10,000 nodes, each once.
+func (b *Bulk) Check() error {
+	bad := func(why string) error { return invalid("bulk", "PROV-6", "%s", why) }
+	switch b.Verb.On {
+	case provision.Manage, provision.Inspect, provision.Provide, provision.ToRescue, provision.Retire:
+		if b.Verb.Wipe != "" {
+			return bad("only undeploy takes a wipe mode")
+		}
+	case provision.Undeploy:
+	default:
+		return bad("the verbs are manage, inspect, provide, undeploy, rescue and retire")
+	}
+	if len(b.Nodes) == 0 || len(b.Nodes) > MaxBulk {
+		return bad("want 1 to 10,000 nodes")
+	}
+	seen := make(map[NodeID]bool, len(b.Nodes))
+	for _, id := range b.Nodes {
+		if !id.Valid() || seen[id] {
+			return bad("a node is malformed or listed twice")
+		}
+		seen[id] = true
+	}
+	if b.Batch == "" {
+		return bad("the batch has no ID")
+	}
+	return nil
+}
+
+// Decide decides the verb for every node as if called alone; one refusal
+// refuses all. The site goes from node to node, so that epochs are counted
+// once. Where the verb may erase and the pool asks approver keys, no node
+// moves: the batch waits. states are in the order of b.Nodes.
+func (b *Bulk) Decide(states []Node, site Site, worlds []World, now time.Time) ([]Outcome, *Batch, error) {
+	if err := b.Check(); err != nil {
+		return nil, nil, err
+	}
+	if len(states) != len(b.Nodes) || len(worlds) != len(b.Nodes) {
+		return nil, nil, invalid("bulk", "PROV-6", "a node is of another pool, or was not read")
+	}
+	out := make([]Outcome, len(states))
+	quorum, erases := 0, false
+	for i := range states {
+		verb := b.Verb
+		verb.World, verb.Batch = worlds[i], b.Batch
+		o, err := Step(State{states[i], site}, verb, now)
+		if err != nil {
+			return nil, nil, &NodeError{b.Nodes[i], err}
+		}
+		out[i], site = o, o.Next.Site
+		quorum, erases = max(quorum, worlds[i].Quorum), erases || verb.erases(&states[i])
+	}
+	if !erases {
+		return out, nil, nil
+	}
+	batch := &Batch{ID: b.Batch, Verb: b.Verb.On, Wipe: b.Verb.Wipe, Nodes: b.Nodes, By: b.Verb.By, Reason: b.Verb.Reason, Made: now, Quorum: quorum}
+	if quorum > 0 {
+		return nil, batch, nil
+	}
+	batch.Settled = true
+	return out, batch, nil
+}
+
+// NodeError is the refusal of one node of many.
+type NodeError struct {
+	Node NodeID
+	Err  error
+}
+
+// Error names the node.
+func (e *NodeError) Error() string { return string(e.Node) + ": " + e.Err.Error() }
+
+// Unwrap is the refusal.
+func (e *NodeError) Unwrap() error { return e.Err }
+
+// Code is the refusal's.
+func (e *NodeError) Code() string { return code(e.Err) }
+
+// Approve adds an approver key, each once. ready says that the quorum is
+// there: then every verb is decided again (PROV-16). A batch that is settled
+// or 24 h old is a conflict.
+func (b Batch) Approve(key string, now time.Time) (next Batch, ready bool, err error) {
+	if err := b.open(now); err != nil {
+		return b, false, err
+	}
+	if key == "" || key == b.By {
+		return b, false, refuse("batch-approve", "PROV-16", sm.Denied, "the caller cannot approve its own batch", "")
+	}
+	keys := append([]string(nil), b.Keys...)
+	for _, k := range keys {
+		if k == key {
+			return b, len(keys) >= b.Quorum, nil
+		}
+	}
+	b.Keys = append(keys, key)
+	return b, len(b.Keys) >= b.Quorum, nil
+}
+
+// Reject settles a batch without effect.
+func (b Batch) Reject(now time.Time) (Batch, error) {
+	if err := b.open(now); err != nil {
+		return b, err
+	}
+	b.Settled = true
+	return b, nil
+}
+
+func (b *Batch) open(now time.Time) error {
+	if b.Settled || !now.Before(b.Made.Add(BatchLife)) {
+		return refuse("batch", "PROV-16", sm.Conflict, "the batch is settled, or over 24 h old: nothing happened", "call the verb again")
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package lifecycle
+
+import (
+	"slices"
+	"time"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+	"github.com/ingotmetal/ingot/statemachine/run"
+)
+
+// Due is when n must be looked at, and the input that does it: the earliest
+// end of an attempt, of a poll token that guards an untaken key, or of a
+// queued command. The zero time is at once (MACH-4). One sweeper serves all.
+func Due(n *Node) (time.Time, Input, bool) {
+	var first time.Time
+	found := false
+	for t := range dues(n) {
+		if !found || t.Before(first) {
+			first, found = t, true
+		}
+	}
+	return first, Expire{}, found
+}
+
+// dues yields every deadline of n.
+func dues(n *Node) func(func(time.Time) bool) {
+	return func(yield func(time.Time) bool) {
+		if t, _, ok := registration.Table.Due(n.Reg.At); ok && !yield(t) {
+			return
+		}
+		if t, _, ok := provision.Table.Due(n.Prov.At); ok && !yield(t) {
+			return
+		}
+		if t, _, ok := run.Table.Due(n.Run.At); ok && !yield(t) {
+			return
+		}
+		if t, _, ok := run.Retirement.Due(n.Run.Retire); ok && !yield(t) {
+			return
+		}
+		if n.Reg.Waiting != "" && !yield(n.Reg.Poll.Until) {
+			return
+		}
+		for _, c := range n.Commands {
+			if !yield(c.Expires) {
+				return
+			}
+		}
+	}
+}
+
+// Expire ends everything of a node that is due (SET-12, MACH-5). Where nothing
+// is, it is refused.
+type Expire struct{}
+
+// Name is expire.
+func (Expire) Name() string { return "expire" }
+
+func (Expire) apply(w *work) error {
+	at, _, ok := Due(&w.Node)
+	if !ok || w.now.Before(at) {
+		return refuse(w.name, "MACH-4", sm.Conflict, "nothing of the node is due", "")
+	}
+	if err := w.expireAttempts(); err != nil {
+		return err
+	}
+	if w.Node.Reg.Waiting != "" && !w.now.Before(w.Node.Reg.Poll.Until) {
+		if err := w.reg(registration.Event{Event: on(registration.Lapse)}); err != nil {
+			return err
+		}
+	}
+	w.expireCommands()
+	return w.failed()
+}
+
+// expireAttempts raises the expiry of each axis that is due.
+func (w *work) expireAttempts() error {
+	n := &w.Node
+	overdue := func(t time.Time, ok bool) bool { return ok && !w.now.Before(t) }
+	if t, on, ok := registration.Table.Due(n.Reg.At); overdue(t, ok) {
+		if err := w.reg(registration.Event{Event: sm.Event[registration.Kind]{On: on}}); err != nil {
+			return err
+		}
+	}
+	if t, on, ok := provision.Table.Due(n.Prov.At); overdue(t, ok) {
+		if err := w.prov(provision.Event{Event: sm.Event[provision.Kind]{On: on}}); err != nil {
+			return err
+		}
+	}
+	if t, on, ok := run.Table.Due(n.Run.At); overdue(t, ok) {
+		if err := w.run(run.Event{Event: sm.Event[run.Kind]{On: on}}); err != nil {
+			return err
+		}
+		if err := w.pending(); err != nil {
+			return err
+		}
+	}
+	if t, on, ok := run.Retirement.Due(n.Run.Retire); overdue(t, ok) {
+		return w.retire(run.RetireEvent{Event: sm.Event[run.RetireKind]{On: on}})
+	}
+	return nil
+}
+
+// expireCommands drops the queued commands that waited too long (PROV-7).
+func (w *work) expireCommands() {
+	old := func(c Command) bool { return !w.now.Before(c.Expires) }
+	for _, c := range w.Node.Commands {
+		if old(c) {
+			w.facts = append(w.facts, Fact{Name: CommandEnded, Key: c.ID, Why: "expired"})
+		}
+	}
+	if slices.ContainsFunc(w.Node.Commands, old) {
+		w.Node.Commands = slices.DeleteFunc(slices.Clone(w.Node.Commands), old)
+	}
+}

@@ -1,0 +1,51 @@
+package lifecycle
+
+import "github.com/ingotmetal/ingot/statemachine/netboot"
+
+// Fact is one thing that a commit made true, for the log (EVENT-2). It holds
+// no secret.
+type Fact struct {
+	Name string // such as registration.approved or node.cordoned
+	MAC  netboot.MAC
+	Key  string // a key's or certificate's ID
+	Why  string
+}
+
+// The names of facts that are no state's (EVENT-2). A state's are
+// registration.<state>, boot.<state>, node.provision.<state> and run.<state>.
+const (
+	NodeCordoned      = "node.cordoned"
+	NodeUncordoned    = "node.uncordoned"
+	NodeDraining      = "node.draining"
+	NodeDrained       = "node.drained"
+	NodeTainted       = "node.tainted"
+	NodeLabeled       = "node.labeled"
+	NodeAdopting      = "node.adopting"
+	NodeDeleted       = "node.deleted"
+	NodeEnrolled      = "node.enrolled"
+	NodeUnrescuing    = "node.provision.unrescuing"
+	NodeEscalated     = "node.remediation.escalated"
+	NodeMaintained    = "node.maintenance.set"
+	NodeServiced      = "node.maintenance.cleared"
+	NodeWake          = "node.wake" // it may take work again (JOINT-8, TAINT-2)
+	MACDiscovered     = "node.pxe-mac.discovered"
+	MACConfirmed      = "node.pxe-mac.confirmed"
+	IdentityRevoked   = "security.node.identity-revoked"
+	CertificateEnded  = "security.node.certificate-revoked"
+	KeyMade           = "key.made"
+	KeyRevoked        = "key.revoked"
+	SessionEnded      = "session.closed"
+	GrantMade         = "grant.made"
+	RecordLeft        = "boot.left-alone" // another machine's record, met by a joint (SET-10)
+	AdmissionFailed   = "boot.admission-failed"
+	SettingsChanged   = "registration.configured"
+	InventoryChanged  = "registration.inventory"
+	CommandQueued     = "command.queued"
+	CommandEnded      = "command.ended"
+	RunRequested      = "run.requested"
+	RunPending        = "run.pending" // another action waits for the current run (RUN-1)
+	WindowOpened      = "window.opened"
+	WindowClosed      = "window.closed"
+	PolicyChanged     = "policy.changed"
+	RetirementStepped = "run.retirement." // and the step
+)

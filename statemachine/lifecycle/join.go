@@ -1,0 +1,220 @@
+package lifecycle
+
+import (
+	"slices"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+)
+
+// Join is a machine that proved its identity: by token, x509pop or tpm (ID-1,
+// MACH-2). The proof is the caller's; the claims are what it proved.
+type Join struct {
+	NewID       NodeID
+	Found       []NodeID
+	Claims      Claims // of EK, HardwareKey and Server; empty is unproved
+	Certificate string // serial of the certificate that is issued
+}
+
+// Name is join.
+func (Join) Name() string { return "join" }
+
+func (in Join) apply(w *work) error {
+	if err := in.check(w); err != nil {
+		return err
+	}
+	if err := w.same(in.Found); err != nil {
+		return err
+	}
+	if w.Node.retired() {
+		return refuse(w.name, "EDGE-4", sm.Conflict, "the node is retired", "delete the node first")
+	}
+	if w.Node.Reg.State == registration.Disabled && w.Node.Live() {
+		return refuse(w.name, "REG-11", sm.Denied, "the machine is disabled", "register it again, or factory-reset it")
+	}
+	if err := w.assign(in.NewID); err != nil {
+		return err
+	}
+	if err := in.claim(w); err != nil {
+		return err
+	}
+	w.issue(in.Certificate)
+	return w.firstSession()
+}
+
+func (in *Join) check(w *work) error {
+	if in.Certificate == "" {
+		return invalid(w.name, "ID-1", "a join issues a certificate")
+	}
+	if in.Claims.Server != (registration.ServerID{}) && in.Claims.Server.Placeholder() {
+		return invalid(w.name, "EDGE-13", "the UUID is a firmware placeholder")
+	}
+	return w.names(in.Certificate, in.Claims.EK, in.Claims.HardwareKey)
+}
+
+// claim adds what was proved to the node's claims. A claim that differs is
+// another machine's (MACH-1).
+func (in *Join) claim(w *work) error {
+	c := &w.Node.Claims
+	for _, p := range [...]struct {
+		has *string
+		got string
+	}{{&c.EK, in.Claims.EK}, {&c.HardwareKey, in.Claims.HardwareKey}} {
+		if *p.has != "" && p.got != "" && *p.has != p.got {
+			return refuse(w.name, "MACH-1", sm.Conflict, "the node is known by another key", "revoke and delete it, or join as a new node")
+		}
+		if p.got != "" {
+			*p.has = p.got
+		}
+	}
+	if in.Claims.Server != (registration.ServerID{}) {
+		c.Server = in.Claims.Server
+	}
+	return nil
+}
+
+// issue adds a certificate; the oldest goes when there are too many.
+func (w *work) issue(serial string) {
+	live := append(slices.Clone(w.Node.Identity.Live), serial)
+	if over := len(live) - MaxCertificates; over > 0 {
+		for _, old := range live[:over] {
+			w.facts = append(w.facts, Fact{Name: CertificateEnded, Key: old, Why: "replaced"})
+		}
+		live = live[over:]
+	}
+	w.Node.Identity.Live = live
+	w.facts = append(w.facts, Fact{Name: "security.node.certificate-issued", Key: serial})
+}
+
+// firstSession begins the provision axis of a host that has none (MACH-2).
+func (w *work) firstSession() error {
+	return w.prov(provision.Event{Event: onProv(provision.Join), Facts: w.provFacts(&World{})})
+}
+
+// Renew replaces a certificate by the identity that holds one. A generation
+// that was revoked never renews (ID-2).
+type Renew struct {
+	Generation uint64
+	Serial     string // presented
+	Next       string // to issue
+}
+
+// Name is renew.
+func (Renew) Name() string { return "renew" }
+
+func (in Renew) apply(w *work) error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	if in.Generation != w.Node.Identity.Generation || !slices.Contains(w.Node.Identity.Live, in.Serial) {
+		return refuse(w.name, "ID-2", sm.Denied, "the identity was revoked", "join again with fresh evidence")
+	}
+	if err := w.names(in.Next); err != nil || in.Next == "" {
+		return invalid(w.name, "ID-2", "a renewal issues a certificate")
+	}
+	w.issue(in.Next)
+	return nil
+}
+
+// SessionOpened is an agent's session at a gateway. Epoch comes from the
+// gateway's store and grows with each session of the node.
+type SessionOpened struct {
+	Epoch   uint64
+	Gateway string
+}
+
+// Name is session-opened.
+func (SessionOpened) Name() string { return "session-opened" }
+
+func (in SessionOpened) apply(w *work) error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	if w.Node.Reg.State == registration.Disabled {
+		return refuse(w.name, "REG-11", sm.Denied, "the machine is disabled", "")
+	}
+	if err := w.session(in.Epoch); err != nil {
+		return err
+	}
+	if err := w.names(in.Gateway); err != nil {
+		return err
+	}
+	w.Node.Conn = Connectivity{Link: Connected, Session: in.Epoch, Gateway: in.Gateway, Since: w.now}
+	w.fact("session.opened")
+	if w.Node.Reg.State == registration.Approved {
+		return w.firstSession()
+	}
+	return nil
+}
+
+// session refuses news of a session older than the newest.
+func (w *work) session(epoch uint64) error {
+	if epoch <= w.Node.Conn.Session {
+		return refuse(w.name, "LIVE-6", sm.Conflict, "a newer session is known", "")
+	}
+	return nil
+}
+
+// SessionClosed is the end of the session with this epoch; news of an older
+// one changes nothing.
+type SessionClosed struct{ Epoch uint64 }
+
+// Name is session-closed.
+func (SessionClosed) Name() string { return "session-closed" }
+
+func (in SessionClosed) apply(w *work) error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	if in.Epoch == w.Node.Conn.Session {
+		w.closeSession()
+	}
+	return nil
+}
+
+// Judged is liveness's verdict on a node (JOINT-8). It only keeps new work
+// away, and releases nothing (LIVE-3).
+type Judged struct {
+	Session uint64 // that the verdict is about
+	Link    Link   // disconnected, unreachable or lost
+	MayLose bool   // the pool is a provider's or vps-host, and set lostAfter
+}
+
+// Name is judged.
+func (Judged) Name() string { return "judged" }
+
+func (in Judged) apply(w *work) error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	c := &w.Node.Conn
+	switch {
+	case in.Link.rank() < 1:
+		return invalid(w.name, "LIVE-6", "%q is no verdict on silence; legal: disconnected, unreachable, lost", in.Link)
+	case in.Session != c.Session:
+		return refuse(w.name, "LIVE-6", sm.Conflict, "the verdict is about an older session", "")
+	case in.Link == Lost && !in.MayLose:
+		return refuse(w.name, "LIVE-3", sm.Conflict, "the pool never loses a machine", "")
+	case in.Link.rank() < c.Link.rank():
+		return refuse(w.name, "LIVE-6", sm.Conflict, "only a new session makes a node less silent", "")
+	}
+	if in.Link != c.Link && in.Link.rank() != c.Link.rank() {
+		c.Link, c.Gateway, c.Since = in.Link, "", w.now
+	}
+	return nil
+}
+
+// BeginAcceptance is the reconciler that starts a queued acceptance run once
+// the machine is free (EDGE-21).
+type BeginAcceptance struct{}
+
+// Name is acceptance-begun.
+func (BeginAcceptance) Name() string { return "acceptance-begun" }
+
+func (BeginAcceptance) apply(w *work) error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	return w.prov(provision.Event{Event: onProv(provision.Begin), Facts: w.provFacts(&World{})})
+}

@@ -1,0 +1,329 @@
+package lifecycle
+
+import (
+	"slices"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+	"github.com/ingotmetal/ingot/statemachine/netboot"
+	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+	"github.com/ingotmetal/ingot/statemachine/run"
+	"github.com/ingotmetal/ingot/statemachine/schedule"
+)
+
+// The reasons with which identities are revoked (ID-2).
+const (
+	revokedByVerb   = "identity revoked"
+	revokedByReset  = "factory-reset"
+	revokedByDelete = "node-deleted"
+	revokedByRetire = "retired"
+)
+
+// Disable shuts a machine out (JOINT-4, REG-11): keys, code and token die, and
+// its session closes, in the same commit.
+type Disable struct{ Call }
+
+// Name is disable.
+func (Disable) Name() string { return "disable" }
+
+func (in Disable) apply(w *work) error {
+	if err := w.reg(registration.Event{Event: on(registration.Disable)}); err != nil {
+		return err
+	}
+	if w.was.Node.Reg.State != registration.Disabled {
+		w.closeSession()
+	}
+	return w.call(in.Call)
+}
+
+func (w *work) closeSession() {
+	if w.Node.Conn.close(w.now) {
+		w.fact(SessionEnded)
+	}
+}
+
+// FactoryReset sends a machine back to the setup gate (JOINT-2, REG-12). It
+// destroys no data by itself.
+type FactoryReset struct {
+	Call
+	World World
+	NewID NodeID // for a disabled row whose node is gone
+}
+
+// Name is factory-reset.
+func (FactoryReset) Name() string { return "factory-reset" }
+
+func (in FactoryReset) apply(w *work) error {
+	if err := w.reg(registration.Event{Event: on(registration.FactoryReset), Facts: w.regFacts(&in.World)}); err != nil {
+		return countOf(err, in.World.occupied())
+	}
+	if err := w.call(in.Call); err != nil {
+		return err
+	}
+	if err := w.answers(&in.World); err != nil {
+		return err
+	}
+	if err := w.assign(in.NewID); err != nil {
+		return err
+	}
+	w.Node.Claims.Server = w.Node.Reg.Server
+	if err := w.bootAll(netboot.Reset, w.Node.owns); err != nil {
+		return err
+	}
+	w.revoke(revokedByReset)
+	return w.startAnew()
+}
+
+// startAnew ends every axis but registration and netboot; maintenance, cordon
+// and operator taints stay (REG-12, EDGE-3).
+func (w *work) startAnew() error {
+	n := &w.Node
+	if err := w.prov(provision.Event{Event: onProv(provision.End), Facts: w.provFacts(&World{})}); err != nil {
+		return err
+	}
+	if err := w.run(run.Event{Event: sm.Event[run.Kind]{On: run.End}}); err != nil {
+		return err
+	}
+	if err := w.retire(run.RetireEvent{Event: sm.Event[run.RetireKind]{On: run.EndSteps}}); err != nil {
+		return err
+	}
+	sched, _, err := schedule.Step(n.Sched, schedule.Event{On: schedule.Reset})
+	n.Sched, n.Conn, n.Conditions, n.Inventory = sched, Connectivity{}, nil, Inventory{}
+	w.cancelCommands()
+	return err
+}
+
+func onProv(k provision.Kind) sm.Event[provision.Kind] {
+	return sm.Event[provision.Kind]{On: k}
+}
+
+// bootAll sends an event to every boot record that picked names.
+func (w *work) bootAll(k netboot.Kind, picked func(*netboot.Record) bool) error {
+	for i := range w.Node.NICs {
+		if !picked(&w.Node.NICs[i]) {
+			continue
+		}
+		if err := w.boot(i, netboot.Event{On: k, By: w.was.Node.owner()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// revoke ends every live certificate and raises the generation (ID-2).
+func (w *work) revoke(why string) {
+	n := &w.Node
+	for _, serial := range n.Identity.Live {
+		w.facts = append(w.facts, Fact{Name: CertificateEnded, Key: serial, Why: why})
+	}
+	n.Identity.Generation++
+	n.Identity.Live = nil
+	w.factWhy(IdentityRevoked, why)
+	w.closeSession()
+}
+
+// cancelCommands drops what waits in the node's queue (PROV-8).
+func (w *work) cancelCommands() {
+	for _, c := range w.Node.Commands {
+		w.facts = append(w.facts, Fact{Name: CommandEnded, Key: c.ID, Why: "cancelled"})
+	}
+	w.Node.Commands = nil
+}
+
+// DeleteRow removes a registration row (JOINT-3, REG-13). A row that was never
+// approved goes alone; one that was takes its node along.
+type DeleteRow struct {
+	Call
+	World World
+}
+
+// Name is registration-delete.
+func (DeleteRow) Name() string { return "registration-delete" }
+
+func (in DeleteRow) apply(w *work) error {
+	facts, count, err := in.facts(w)
+	if err != nil {
+		return err
+	}
+	was := w.Node.Reg
+	if err := w.reg(registration.Event{Event: on(registration.Delete), Facts: facts}); err != nil {
+		return countOf(err, count)
+	}
+	if err := w.call(in.Call); err != nil {
+		return err
+	}
+	if was.State == registration.Absent || !was.OnceApproved && w.otherAxis() {
+		return nil
+	}
+	if w.Node.Live() {
+		return w.bury(in.World)
+	}
+	return nil
+}
+
+// otherAxis reports whether the node has an axis besides registration and
+// netboot (EDGE-8).
+func (w *work) otherAxis() bool {
+	return w.Node.Prov.State != provision.Absent || w.Node.Claims.Device != ""
+}
+
+// facts are the guards of a delete: those of the provision axis too, where the
+// node goes with the row.
+func (in *DeleteRow) facts(w *work) (g sm.Guard, open int, err error) {
+	n := &w.Node
+	if !n.Reg.OnceApproved && w.otherAxis() {
+		return 0, 0, nil
+	}
+	if err := w.answers(&in.World); err != nil {
+		return 0, 0, err
+	}
+	if n.Prov.State != provision.Absent {
+		ev := provision.Event{Event: onProv(provision.Delete), Facts: w.provFacts(&in.World)}
+		_, err := provision.Table.Next(n.Prov.State, provision.Delete, provision.Guards(&n.Prov, &ev))
+		if r, ok := err.(*sm.Refused); ok && r.Code() == string(sm.InvalidState) {
+			g |= registration.Anchored
+		}
+	}
+	if n.Run.Unfinished() {
+		g |= registration.Held
+	}
+	if in.World.Open > 0 {
+		g |= registration.Allocated
+	}
+	return g, in.World.Open, nil
+}
+
+// countOf adds to a refusal how many stand in the way.
+func countOf(err error, count int) error {
+	r, ok := err.(*sm.Refused)
+	if d, detailed := err.(*Detailed); detailed {
+		r, ok = d.Refused, true
+	}
+	if !ok || count == 0 || r.Code() != string(sm.Conflict) {
+		return err
+	}
+	d := &Detailed{Refused: r, Count: count}
+	if old, detailed := err.(*Detailed); detailed {
+		d.Holder = old.Holder
+	}
+	return d
+}
+
+// DeleteNode makes a node a tombstone (JOINT-5, PROV-8). A tombstone, or no
+// node, is success without effect.
+type DeleteNode struct {
+	Call
+	World World
+	// Gone says that the inventory has the device offline, or no longer
+	// (EDGE-23).
+	Gone bool
+}
+
+// Name is node-delete.
+func (DeleteNode) Name() string { return "node-delete" }
+
+func (in DeleteNode) apply(w *work) error {
+	if !w.Node.Live() {
+		return nil
+	}
+	if err := in.legal(w); err != nil {
+		return countOf(err, in.World.Open)
+	}
+	if err := w.call(in.Call); err != nil {
+		return err
+	}
+	if err := w.answers(&in.World); err != nil {
+		return err
+	}
+	if err := w.reg(registration.Event{Event: on(registration.Withdraw)}); err != nil {
+		return err
+	}
+	return w.bury(in.World)
+}
+
+// legal decides the delete by the axis that the node has.
+func (in *DeleteNode) legal(w *work) error {
+	n := &w.Node
+	switch {
+	case n.Prov.State != provision.Absent:
+		ev := provision.Event{Event: onProv(provision.Delete), Facts: w.provFacts(&in.World)}
+		_, err := provision.Table.Next(n.Prov.State, provision.Delete, provision.Guards(&n.Prov, &ev))
+		if err != nil {
+			return w.detail(err)
+		}
+	case n.Claims.Device == "":
+		return refuse(w.name, "PROV-8", sm.InvalidState, "the node has a registration row alone", "delete that row")
+	case n.Run.Unfinished():
+		return &Refused{Input: w.name, Req: "EDGE-23", code: sm.Conflict, Why: "a run is unfinished", Holder: w.slot, Next: "let it end"}
+	case !in.Gone:
+		return refuse(w.name, "EDGE-23", sm.InvalidState, "the inventory still has the device", "retire it there first")
+	case in.World.Open > 0:
+		return &Refused{Input: w.name, Req: "PROV-8", code: sm.Conflict, Why: "allocations are open", Count: in.World.Open, Next: "release them"}
+	}
+	return nil
+}
+
+// bury makes the node a tombstone: claims freed, identity revoked, boot
+// records decommissioned, commands cancelled, the attempt of its own axis
+// ended (PROV-8). Its registration row is already as it will be.
+func (w *work) bury(world World) error {
+	n := &w.Node
+	if err := w.prov(provision.Event{Event: onProv(provision.Delete), Facts: w.provFacts(&world)}); err != nil {
+		return err
+	}
+	if err := w.bootAll(netboot.Withdraw, w.goesAlong); err != nil {
+		return err
+	}
+	w.revoke(revokedByDelete)
+	w.cancelCommands()
+	n.Claims, n.Metal, n.Inventory, n.Conditions = Claims{}, Metal{}, Inventory{}, nil
+	n.Run, n.Sched, n.Conn = run.New(), schedule.New(), Connectivity{}
+	n.Deleted = w.now
+	w.fact(NodeDeleted)
+	return nil
+}
+
+// goesAlong reports whether a boot record goes with the node: one of its own,
+// or an unbound one with a MAC that its registration announced (REG-13,
+// EDGE-9).
+func (w *work) goesAlong(b *netboot.Record) bool {
+	if w.was.Node.owns(b) {
+		return true
+	}
+	return b.Owner == (netboot.Owner{}) && slices.Contains(w.was.Node.Reg.Inventory.MACs, registration.MAC(b.MAC))
+}
+
+// retiredJoint is JOINT-6: a node that came to its end by either axis loses
+// identity, boot records and registration (PROV-10, RUN-9).
+func (w *work) retiredJoint() error {
+	if !w.Node.retired() || w.was.Node.retired() {
+		return nil
+	}
+	if err := w.reg(registration.Event{Event: on(registration.Withdraw)}); err != nil {
+		return err
+	}
+	w.revoke(revokedByRetire)
+	return w.bootAll(netboot.Withdraw, w.goesAlong)
+}
+
+// RevokeIdentity ends a machine's identity (JOINT-9, ID-2). Coming back needs
+// fresh evidence.
+type RevokeIdentity struct{ Call }
+
+// Name is revoke-identity.
+func (RevokeIdentity) Name() string { return "revoke-identity" }
+
+func (in RevokeIdentity) apply(w *work) error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	if err := w.call(in.Call); err != nil {
+		return err
+	}
+	why := in.Reason
+	if why == "" {
+		why = revokedByVerb
+	}
+	w.revoke(why)
+	return nil
+}

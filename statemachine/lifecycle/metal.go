@@ -1,0 +1,271 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"net/netip"
+	"slices"
+	"strings"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+	"github.com/ingotmetal/ingot/statemachine/netboot"
+	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+	"github.com/ingotmetal/ingot/statemachine/run"
+	"github.com/ingotmetal/ingot/statemachine/schedule"
+)
+
+// Limits of a metal enroll (PROV-9).
+const (
+	MaxOptions   = 1024 // bytes of the driver's options
+	MaxAddresses = 16
+)
+
+// secretScheme begins every stored credential: a reference into the secret
+// broker (PROV-9).
+const secretScheme = "secret://"
+
+// Metal is how a machine is reached out of band.
+type Metal struct {
+	BMC         string // canonical address; unique
+	Options     string // the driver's, a JSON object
+	Credentials string // a secret:// reference
+	Addresses   []netip.Addr
+	MACs        []netboot.MAC
+	Server      registration.ServerID // product UUID; zero: unknown
+	ReportsMACs bool                  // the driver finds the NICs by itself
+}
+
+// check validates m (PROV-9).
+func (m *Metal) check(w *work) error {
+	placeholder := m.Server.Placeholder()
+	switch {
+	case m.BMC == "" || len(m.BMC) > MaxName:
+		return invalid(w.name, "PROV-9", "a BMC address is missing or over %d bytes", MaxName)
+	case len(m.Addresses) > MaxAddresses || len(m.MACs) > MaxMACs:
+		return invalid(w.name, "PROV-9", "at most %d addresses and %d MACs", MaxAddresses, MaxMACs)
+	case m.Server != registration.ServerID{} && placeholder:
+		return invalid(w.name, "EDGE-13", "the product UUID is a firmware placeholder")
+	case !m.ReportsMACs && len(m.MACs) == 0 && placeholder:
+		return invalid(w.name, "PROV-9", "the driver reports no MACs: name them, or the product UUID")
+	case m.Credentials != "" && !strings.HasPrefix(m.Credentials, secretScheme):
+		return invalid(w.name, "PROV-9", "credentials are stored as a %s reference only", secretScheme)
+	}
+	return m.options(w)
+}
+
+// options refuses what is no JSON object, or looks like a credential.
+func (m *Metal) options(w *work) error {
+	if m.Options == "" {
+		return nil
+	}
+	var o map[string]json.RawMessage
+	if len(m.Options) > MaxOptions || json.Unmarshal([]byte(m.Options), &o) != nil || o == nil {
+		return invalid(w.name, "PROV-9", "driver options are a JSON object of at most %d bytes", MaxOptions)
+	}
+	for k := range o {
+		if credential(k) {
+			return invalid(w.name, "PROV-9", "driver option %q looks like a credential; give it as a secret", k[:min(len(k), MaxName)])
+		}
+	}
+	return nil
+}
+
+func credential(key string) bool {
+	key = strings.ToLower(key)
+	return slices.ContainsFunc([]string{"pass", "secret", "token", "credential", "apikey", "api_key", "private"}, func(word string) bool {
+		return strings.Contains(key, word)
+	})
+}
+
+// EnrollMetal creates a machine by its BMC (PROV-1, PROV-9, PROV-17). The same
+// request ID again answers the same node.
+type EnrollMetal struct {
+	Call
+	NewID   NodeID
+	Request string   // ID; optional
+	Found   []NodeID // live nodes that the claims' indexes name
+	Metal   Metal
+}
+
+// Name is enroll.
+func (EnrollMetal) Name() string { return "enroll" }
+
+func (in EnrollMetal) apply(w *work) error {
+	if in.Request != "" && w.Node.Live() && w.Node.Request == in.Request {
+		return nil
+	}
+	if err := w.same(in.Found); err != nil {
+		return err
+	}
+	if err := w.assign(in.NewID); err != nil {
+		return err
+	}
+	e := provision.Event{Event: onProv(provision.Enroll), By: in.By, Facts: w.provFacts(&World{})}
+	if len(in.Metal.MACs) == 0 && !in.Metal.ReportsMACs {
+		e.Within = provision.AwaitingMACDeadline // a MAC awaits confirm-mac (MACH-5)
+	}
+	if err := w.prov(e); err != nil {
+		return err
+	}
+	if err := w.call(in.Call); err != nil {
+		return err
+	}
+	if err := in.Metal.check(w); err != nil {
+		return err
+	}
+	return in.bind(w)
+}
+
+// bind claims what names the machine.
+func (in *EnrollMetal) bind(w *work) error {
+	n := &w.Node
+	n.Request, n.Claims.BMC = in.Request, in.Metal.BMC
+	n.Metal = in.Metal
+	if in.Metal.Server != (registration.ServerID{}) {
+		n.Claims.Server = in.Metal.Server
+	}
+	w.fact(NodeEnrolled)
+	for _, m := range in.Metal.MACs {
+		if err := w.boot(w.record(m), netboot.Event{On: netboot.Bind, By: n.owner()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Verb is an operator's verb on the provision axis (PROV-1): manage, inspect,
+// provide, deploy, undeploy, rescue, unrescue, abort, recover, retire, adopt.
+type Verb struct {
+	Call
+	On      provision.Kind
+	World   World
+	Wipe    provision.Wipe // undeploy; empty is quick
+	Profile provision.Profile
+	Batch   string // the approved batch that carries it (EDGE-1)
+}
+
+// Name is the verb.
+func (in Verb) Name() string { return string(in.On) }
+
+// verbs are the verbs that a Verb may carry.
+func verbs() []provision.Kind {
+	return []provision.Kind{provision.Manage, provision.Inspect, provision.Provide, provision.Deploy, provision.Undeploy,
+		provision.ToRescue, provision.Unrescue, provision.Abort, provision.Recover, provision.Retire, provision.Adopt}
+}
+
+func (in Verb) apply(w *work) error {
+	if err := in.exists(w); err != nil {
+		return err
+	}
+	if err := w.answers(&in.World); err != nil {
+		return err
+	}
+	if err := in.move(w); err != nil {
+		return err
+	}
+	if err := w.call(in.Call); err != nil {
+		return err
+	}
+	if err := in.inputs(w); err != nil {
+		return err
+	}
+	if in.World.Quorum > 0 && in.Batch == "" && in.erases(&w.was.Node) {
+		return &Refused{Input: w.name, Req: "EDGE-1", Reason: "NEEDS_BATCH", code: sm.Conflict, Count: in.World.Quorum,
+			Why: "the pool asks approver keys for what may erase", Next: "make a batch of one, and have it approved"}
+	}
+	return nil
+}
+
+// exists checks the verb, the node and its BMC binding (PROV-14).
+func (in *Verb) exists(w *work) error {
+	if !slices.Contains(verbs(), in.On) {
+		return invalid("verb", "PROV-1", "%q is no verb of the provision axis", in.On)
+	}
+	if err := w.live(); err != nil {
+		return err
+	}
+	if in.On != provision.Adopt && w.Node.Claims.BMC == "" {
+		return refuse(w.name, "PROV-14", sm.NotFound, "the node has no BMC binding", "an adopted host leaves by cordon and delete")
+	}
+	return nil
+}
+
+// move decides the verb and what goes with it.
+func (in *Verb) move(w *work) error {
+	if in.On == provision.Retire && w.slot.Holder == Retirement {
+		return &Refused{Input: w.name, Req: "MACH-3", code: sm.Conflict, Why: "the inventory retires the machine already", Holder: w.slot}
+	}
+	e := provision.Event{Event: onProv(in.On), By: in.By, Wipe: in.Wipe, Profile: in.Profile, Why: in.Reason, Facts: in.facts(w)}
+	if err := w.prov(e); err != nil {
+		return countOf(err, max(in.World.Open, in.World.Tenant))
+	}
+	if in.On == provision.Unrescue && w.Node.Prov.Epoch != w.was.Node.Prov.Epoch {
+		w.fact(NodeUnrescuing)
+	}
+	if in.On == provision.Retire {
+		if err := w.takeOver(); err != nil {
+			return err
+		}
+	}
+	return w.failed()
+}
+
+// facts are the guards; capable depends on what the verb would do.
+func (in *Verb) facts(w *work) sm.Guard {
+	g := w.provFacts(&in.World)
+	wipe := in.Wipe
+	if in.On == provision.Recover {
+		wipe = w.Node.Prov.Wipe
+	}
+	if wipe == provision.WipeNone {
+		g |= provision.Capable
+	}
+	return g
+}
+
+// inputs checks what the verb brings.
+func (in *Verb) inputs(w *work) error {
+	switch {
+	case in.On != provision.Undeploy && in.Wipe != "", in.On == provision.Undeploy && in.Wipe != "" && !in.Wipe.Valid():
+		return invalid(w.name, "PROV-5", "wipe mode %q: undeploy takes none, quick, secure-erase or crypto-erase", in.Wipe)
+	case in.On == provision.Deploy && (in.Profile.ID == "" || in.Profile.Version == 0):
+		return invalid(w.name, "PROV-18", "deploy names a profile and its version")
+	}
+	return w.names(in.Profile.ID, in.Profile.Role)
+}
+
+// erases reports whether the verb's chain erases what the machine may hold
+// (EDGE-1, PROV-16).
+func (in *Verb) erases(n *Node) bool {
+	switch in.On {
+	case provision.Manage, provision.Inspect, provision.Provide, provision.Undeploy, provision.Retire:
+		return true
+	case provision.Recover:
+		from := n.Prov.FailedFrom
+		return from == provision.Deploying || from == provision.Releasing || from == provision.Retiring
+	}
+	return false
+}
+
+// takeOver ends the attempt of another axis that held the machine which now
+// retires: its epoch is dead at once (EDGE-5, RUN-6).
+func (w *work) takeOver() error {
+	switch w.slot.Holder {
+	case Setup:
+		return w.reg(registration.Event{Event: on(registration.Preempt)})
+	case OwnerRun:
+		return w.run(run.Event{Event: sm.Event[run.Kind]{On: run.Interrupt}})
+	}
+	return nil
+}
+
+// failed is JOINT-7: a node that came to failed is put into maintenance
+// (PROV-2).
+func (w *work) failed() error {
+	if w.Node.Prov.State != provision.Failed || w.was.Node.Prov.State == provision.Failed {
+		return nil
+	}
+	sched, _, err := schedule.StepService(w.Node.Sched, schedule.FailNode, "failed from "+string(w.Node.Prov.FailedFrom))
+	w.Node.Sched = sched
+	return err
+}

@@ -1,0 +1,92 @@
+package lifecycle
+
+import (
+	"iter"
+
+	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/run"
+)
+
+// Need is one thing that a node's state wants from the world. A reconciler
+// compares what is wanted with what it has begun, by node, epoch and verb; so
+// a crash between a commit and a call loses nothing.
+type Need struct {
+	Node  NodeID
+	Epoch uint64 // of the attempt; zero for what no attempt asks
+	Verb  string
+	What  string // the workflow, the action or the command
+}
+
+// The verbs of needs.
+const (
+	NeedWorkflow   = "workflow"         // run What
+	NeedOff        = "power-off"        // and confirm it (BMC-2)
+	NeedAcceptance = "begin-acceptance" // the slot is free
+	NeedRun        = "begin-run"        // the slot is free
+	NeedPower      = "power"            // carry out command What
+	NeedDrain      = "drain"            // watch the live allocations
+	NeedEvict      = "evict"            // within the disruption budgets
+	NeedClean      = "clean"            // the orchestrator forgets the node
+)
+
+// Needs yields what n's state wants from the world.
+func Needs(n *Node) iter.Seq[Need] {
+	return func(yield func(Need) bool) {
+		for _, list := range [][]Need{provNeeds(n), runNeeds(n), retireNeeds(n), commandNeeds(n)} {
+			for _, need := range list {
+				need.Node = n.ID
+				if !yield(need) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// provNeeds is the workflow of the provision axis. A retirement that took the
+// machine over wants it off first (EDGE-5).
+func provNeeds(n *Node) []Need {
+	p := &n.Prov
+	switch {
+	case p.AwaitOff:
+		return []Need{{Epoch: p.Epoch, Verb: NeedOff}}
+	case provision.Table.Open(p.At) && p.Activity != "":
+		return []Need{{Epoch: p.Epoch, Verb: NeedWorkflow, What: string(p.Activity)}}
+	case provision.Table.Open(p.At):
+		return []Need{{Epoch: p.Epoch, Verb: NeedWorkflow, What: string(p.State)}}
+	case p.Queued && SlotOf(n).Holder == Free:
+		return []Need{{Verb: NeedAcceptance}}
+	}
+	return nil
+}
+
+func runNeeds(n *Node) []Need {
+	switch r := &n.Run; {
+	case r.State == run.Running:
+		return []Need{{Epoch: r.Epoch, Verb: NeedWorkflow, What: string(r.Action)}}
+	case r.State == run.Waiting && SlotOf(n).Holder == Free:
+		return []Need{{Verb: NeedRun, What: string(r.Action)}}
+	}
+	return nil
+}
+
+func retireNeeds(n *Node) []Need {
+	r := &n.Run.Retire
+	verb := map[run.RetireStep]string{run.Interrupting: NeedOff, run.Wiping: NeedWorkflow, run.AwaitingOff: NeedOff,
+		run.Evicting: NeedEvict, run.Cleaning: NeedClean}[r.State]
+	if verb == "" {
+		return nil
+	}
+	return []Need{{Epoch: r.Epoch, Verb: verb, What: string(r.State)}}
+}
+
+func commandNeeds(n *Node) []Need {
+	var needs []Need
+	for _, c := range n.Commands {
+		needs = append(needs, Need{Verb: NeedPower, What: c.ID})
+	}
+	if n.Sched.State == "draining" {
+		needs = append(needs, Need{Verb: NeedDrain})
+	}
+	return needs
+}

@@ -1,0 +1,119 @@
+package lifecycle
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ingotmetal/ingot/statemachine/netboot"
+	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+	"github.com/ingotmetal/ingot/statemachine/run"
+	"github.com/ingotmetal/ingot/statemachine/schedule"
+)
+
+// Schema is the newest form of a row that this version writes. A row with a
+// newer one is shown and never written (MACH-8).
+const Schema = 1
+
+// State is what one step may read and write. Neither part is changed in
+// place, slices included.
+type State struct {
+	Node Node
+	Site Site
+}
+
+// NodeID is our name of a machine: "node_" and 26 to 52 characters of
+// lower-case Crockford base32 (API-5). Empty is no node: then State holds a
+// boot record that is nobody's, or a registration row whose node is gone.
+type NodeID string
+
+// Node is one machine: its axes, claims and keys, and one attempt slot
+// (MACH-3), which is [Holder].
+type Node struct {
+	ID      NodeID
+	Schema  uint32
+	Version uint64    // from 1; each commit that changes the node raises it (API-1)
+	Deleted time.Time // set: a tombstone, which holds no claims (MACH-1)
+	Claims  Claims
+	Metal   Metal
+	Request string // ID of the enroll that made it (PROV-17)
+
+	Reg   registration.Record
+	NICs  []netboot.Record // its boot records, and others that an input names
+	Prov  provision.Record
+	Sched schedule.Record
+	Run   run.Record
+	Conn  Connectivity
+
+	Identity   Identity
+	Inventory  Inventory // as its agent last reported it on the provision or run axis
+	Grant      Grant
+	Commands   []Command
+	Conditions []string // NoSchedule reasons of controllers, sorted
+}
+
+// Claims are the names by which a machine is known, besides the UUID of its
+// registration row and the MACs of its boot records. Each has a unique index
+// (MACH-1). Empty is no claim.
+type Claims struct {
+	Server      registration.ServerID
+	EK          string // digest of the TPM's endorsement key
+	HardwareKey string
+	BMC         string // canonical address
+	Device      string // of the inventory
+}
+
+// Inventory is what of a reported inventory decisions need.
+type Inventory struct {
+	Digest  provision.Hash
+	Serials []string // of its disks, as WWN or serial
+}
+
+// Identity is the machine's proven identity (ID-2).
+type Identity struct {
+	Generation uint64   // raised by each revocation; an older one never renews
+	Live       []string // serials of live certificates, oldest first
+}
+
+// Command is a queued power command (PROV-7).
+type Command struct {
+	ID      string
+	Verb    string
+	Expires time.Time
+}
+
+// MaxCertificates bounds Identity.Live: one in use, one renewed, and slack for
+// renewals whose answers were lost.
+const MaxCertificates = 8
+
+// Fresh is a node that nobody has seen.
+func Fresh() Node {
+	return Node{Schema: Schema, Reg: registration.New(), Prov: provision.New(), Sched: schedule.New(), Run: run.New()}
+}
+
+// Live reports whether n is a node and no tombstone.
+func (n *Node) Live() bool { return n.ID != "" && n.Deleted.IsZero() }
+
+// owner is n as the owner of boot records.
+func (n *Node) owner() netboot.Owner {
+	return netboot.Owner{Node: string(n.ID), Server: netboot.ServerID(n.Reg.Server)}
+}
+
+// owns reports whether boot record b belongs to n.
+func (n *Node) owns(b *netboot.Record) bool { return n.ID != "" && b.Owner.Node == string(n.ID) }
+
+// MACs are the MACs of n's own boot records, in their order.
+func (n *Node) MACs() []netboot.MAC {
+	var macs []netboot.MAC
+	for i := range n.NICs {
+		if n.owns(&n.NICs[i]) && n.NICs[i].State != netboot.Decommissioned {
+			macs = append(macs, n.NICs[i].MAC)
+		}
+	}
+	return macs
+}
+
+// nic is the position of mac's boot record in n, or -1.
+func (n *Node) nic(mac netboot.MAC) int {
+	return slices.IndexFunc(n.NICs, func(b netboot.Record) bool { return b.MAC == mac })
+}

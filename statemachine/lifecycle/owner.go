@@ -1,0 +1,277 @@
+package lifecycle
+
+import (
+	sm "github.com/ingotmetal/ingot/statemachine"
+	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/run"
+)
+
+// Listed is a device that the inventory newly has (MACH-1, MACH-2).
+type Listed struct {
+	NewID  NodeID
+	Found  []NodeID
+	Device string
+}
+
+// Name is listed.
+func (Listed) Name() string { return "listed" }
+
+func (in Listed) apply(w *work) error {
+	if in.Device == "" || len(in.Device) > MaxName {
+		return invalid(w.name, "MACH-1", "a device has a name of at most %d bytes", MaxName)
+	}
+	if err := w.same(in.Found); err != nil {
+		return err
+	}
+	if err := w.assign(in.NewID); err != nil {
+		return err
+	}
+	switch w.Node.Claims.Device {
+	case in.Device:
+		return nil
+	case "":
+		w.Node.Claims.Device = in.Device
+		w.factWhy("run.listed", in.Device)
+		return nil
+	}
+	return refuse(w.name, "MACH-1", sm.Conflict, "the node is device "+w.Node.Claims.Device, "")
+}
+
+// device refuses what only a device of the inventory has.
+func (w *work) device() error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	if w.Node.Claims.Device == "" {
+		return refuse(w.name, "MACH-2", sm.NotFound, "the node is no device of the inventory", "")
+	}
+	return nil
+}
+
+// RunRequest is the owner's desired_action (RUN-1).
+type RunRequest struct{ Action run.Action }
+
+// Name is run-request.
+func (RunRequest) Name() string { return "run-request" }
+
+func (in RunRequest) apply(w *work) error {
+	if err := w.device(); err != nil {
+		return err
+	}
+	if !in.Action.Valid() {
+		return invalid(w.name, "RUN-1", "%q is no action; legal: provision, attest, wipe", in.Action)
+	}
+	was := w.Node.Run
+	if err := w.run(run.Event{Event: onRun(run.Request), Action: in.Action}); err != nil {
+		return err
+	}
+	switch {
+	case w.Node.Run.Next != was.Next && w.Node.Run.Next != "":
+		w.factWhy(RunPending, string(in.Action))
+	case w.Node.Run != was:
+		w.factWhy(RunRequested, string(in.Action))
+	}
+	return nil
+}
+
+func onRun(k run.Kind) sm.Event[run.Kind] { return sm.Event[run.Kind]{On: k} }
+
+// RunBegin is the reconciler that gives a waiting run the machine.
+type RunBegin struct {
+	World  World
+	Serial string // install_disk_serial, as the inventory has it now
+	Pin    bool   // the class has a complete pin (RUN-3)
+}
+
+// Name is run-begin.
+func (RunBegin) Name() string { return "run-begin" }
+
+func (in RunBegin) apply(w *work) error {
+	if err := w.device(); err != nil {
+		return err
+	}
+	if err := w.answers(&in.World); err != nil {
+		return err
+	}
+	if err := w.names(in.Serial); err != nil {
+		return err
+	}
+	err := w.run(run.Event{Event: onRun(run.Begin), Serial: in.Serial, Facts: w.runFacts(&in.World, in.Pin)})
+	return countOf(err, in.World.Open)
+}
+
+func (w *work) runFacts(world *World, pin bool) sm.Guard {
+	var g sm.Guard
+	if w.slot.Holder != Free {
+		g |= run.Held
+	}
+	if pin {
+		g |= run.Pin
+	}
+	if world.Open > 0 {
+		g |= run.Allocated
+	}
+	return g
+}
+
+// RunReport is how a run ended.
+type RunReport struct {
+	Epoch uint64
+	OK    bool
+	Why   string
+}
+
+// Name is run-report.
+func (RunReport) Name() string { return "run-report" }
+
+func (in RunReport) apply(w *work) error {
+	if err := w.device(); err != nil {
+		return err
+	}
+	e := run.Event{Event: sm.Event[run.Kind]{On: run.Fail, Epoch: in.Epoch}, Why: cutReason(in.Why)}
+	if in.OK {
+		e.On = run.Succeed
+	}
+	if err := w.run(e); err != nil {
+		return err
+	}
+	return w.pending()
+}
+
+// pending asks for the action that waited for this run's end (RUN-1).
+func (w *work) pending() error {
+	r := &w.Node.Run
+	if r.Next == "" || r.State == run.Waiting || r.State == run.Running || w.Node.Run.Retire.State != run.None {
+		return nil
+	}
+	return w.run(run.Event{Event: onRun(run.Request), Action: r.Next})
+}
+
+// RunFound is a run that the workflow engine has and no record names (RUN-2).
+type RunFound struct {
+	On     run.Kind // found-running, found-succeeded or found-failed
+	Action run.Action
+	Serial string
+	Why    string
+}
+
+// Name is the kind.
+func (in RunFound) Name() string { return string(in.On) }
+
+func (in RunFound) apply(w *work) error {
+	if err := w.device(); err != nil {
+		return err
+	}
+	if in.On != run.FoundRunning && in.On != run.FoundSucceeded && in.On != run.FoundFailed || !in.Action.Valid() {
+		return invalid("run-found", "RUN-2", "want found-running, found-succeeded or found-failed, and an action")
+	}
+	if in.On == run.FoundRunning && in.Action.Writes() && in.Serial == "" {
+		return refuse(w.name, "RUN-4", sm.Conflict, "install_disk_serial is not set", "set it; the run is adopted at the next pass")
+	}
+	was := w.Node.Run
+	err := w.run(run.Event{Event: onRun(in.On), Action: in.Action, Serial: in.Serial, Why: cutReason(in.Why), Facts: w.runFacts(&World{}, true)})
+	if err == nil && w.Node.Run != was {
+		w.factWhy("run.adopted", "its record came late")
+	}
+	return err
+}
+
+// RetireDevice is the owner that sets the status decommissioning (RUN-6,
+// RUN-9). A setup or run that holds the machine is dead at once; a provision
+// workflow is a conflict.
+type RetireDevice struct{ Serial string }
+
+// Name is retire-device.
+func (RetireDevice) Name() string { return "retire-device" }
+
+func (in RetireDevice) apply(w *work) error {
+	if err := w.device(); err != nil {
+		return err
+	}
+	if err := w.names(in.Serial); err != nil {
+		return err
+	}
+	if w.slot.Holder == Workflow && !w.Node.Run.Retiring() {
+		return &Refused{Input: w.name, Req: "MACH-3", code: sm.Conflict, Why: "a workflow holds the machine", Holder: w.slot, Next: "abort it, or let it end"}
+	}
+	e := run.RetireEvent{Event: onRetire(run.Decommission), Serial: in.Serial}
+	if w.slot.Holder != Free {
+		e.Facts = run.SlotHeld
+	}
+	was := w.Node.Run.Retire.State
+	if err := w.retire(e); err != nil || was != run.None {
+		return err
+	}
+	if err := w.takeOver(); err != nil {
+		return err
+	}
+	return w.run(run.Event{Event: onRun(run.Interrupt)})
+}
+
+func onRetire(k run.RetireKind) sm.Event[run.RetireKind] {
+	return sm.Event[run.RetireKind]{On: k}
+}
+
+// RetireReport is a step of the retirement that ended: wiped, wipe-failed,
+// evicted or cleaned.
+type RetireReport struct {
+	On    run.RetireKind
+	Epoch uint64 // of wiped, wipe-failed and evicted
+	Why   string // what was left, or went wrong
+}
+
+// Name is retirement- and the kind.
+func (in RetireReport) Name() string { return "retirement-" + string(in.On) }
+
+func (in RetireReport) apply(w *work) error {
+	if err := w.device(); err != nil {
+		return err
+	}
+	switch in.On {
+	case run.Wiped, run.WipeFailed, run.Evicted, run.Cleaned:
+	default:
+		return invalid(w.name, "RUN-9", "want wiped, wipe-failed, evicted or cleaned")
+	}
+	e := run.RetireEvent{Event: sm.Event[run.RetireKind]{On: in.On, Epoch: in.Epoch}}
+	if err := w.retire(e); err != nil {
+		return err
+	}
+	if w.Node.Run != w.was.Node.Run && in.Why != "" {
+		w.factWhy("run.retirement.report", cutReason(in.Why))
+	}
+	return w.retiredJoint()
+}
+
+// OffConfirmed says that the machine is off. Two reads by BMC-2, begun after
+// the attempt took the machine, are proof; the agent's word counts only where
+// there is no BMC, with the retirement's epoch and one-time token (RUN-5).
+type OffConfirmed struct {
+	Epoch uint64 // of the attempt that asked; 0 where its step has none
+	Word  bool   // the agent's word, token checked
+}
+
+// Name is off-confirmed.
+func (OffConfirmed) Name() string { return "off-confirmed" }
+
+func (in OffConfirmed) apply(w *work) error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	if in.Word && w.Node.Claims.BMC != "" {
+		return refuse(w.name, "RUN-5", sm.Conflict, "the machine has a BMC: only that proves off", "read its power state")
+	}
+	if in.Epoch != w.slot.Epoch {
+		return &Refused{Input: w.name, Req: "MACH-4", code: sm.Conflict, Why: "another attempt asked for that", Holder: w.slot}
+	}
+	if w.Node.Run.Retiring() {
+		return w.retire(run.RetireEvent{Event: onRetire(run.OffConfirmed)})
+	}
+	was := w.Node.Prov
+	if err := w.prov(provision.Event{Event: onProv(provision.SeenOff)}); err != nil {
+		return err
+	}
+	if w.Node.Prov != was {
+		w.fact("node.power.off-confirmed")
+	}
+	return nil
+}

@@ -1,0 +1,252 @@
+package lifecycle
+
+import (
+	"crypto/subtle"
+	"fmt"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+)
+
+// Register is the anonymous call of a hand-installed machine's agent (REG-2 to
+// REG-4, REG-7). The code, token and key are drawn before the step; the key is
+// used only if a window lets the machine in.
+type Register struct {
+	NewID     NodeID // for a machine that has no node
+	Server    registration.ServerID
+	Inventory registration.Inventory
+	Code      registration.Expiring
+	Poll      registration.Expiring
+	Bound     registration.Key
+	Waiting   registration.Sealed
+	Recent    int // registers of this UUID in the last hour
+}
+
+// Name is register.
+func (Register) Name() string { return "register" }
+
+func (in Register) apply(w *work) error {
+	if err := in.check(w); err != nil {
+		return err
+	}
+	if err := w.stranger(in.Recent); err != nil {
+		return err
+	}
+	facts := w.regFacts(&World{})
+	if w.Site.AutoApprove.open(w.now) {
+		facts |= registration.Window
+	}
+	if err := w.assign(in.NewID); err != nil {
+		return err
+	}
+	err := w.reg(registration.Event{Event: on(registration.Register), Facts: facts, Server: in.Server, Inventory: in.Inventory,
+		Code: in.Code, Poll: in.Poll, Bound: in.Bound, Waiting: in.Waiting})
+	if err != nil {
+		return err
+	}
+	w.Node.Claims.Server = in.Server
+	if w.Node.Reg.State == registration.Approved {
+		w.Site.AutoApprove.take()
+	} else {
+		w.fact("registration.claimable")
+	}
+	return nil
+}
+
+func (in *Register) check(w *work) error {
+	switch {
+	case in.Server.Placeholder():
+		return invalid(w.name, "EDGE-13", "the UUID is a firmware placeholder")
+	case !in.Code.Holds(w.now) || in.Code.Until.After(w.now.Add(registration.CodeLife)):
+		return invalid(w.name, "REG-5", "a claim code lives one hour")
+	case !in.Poll.Holds(w.now) || in.Poll.Until.After(w.now.Add(registration.CodeLife)):
+		return invalid(w.name, "REG-6", "a poll token lives at most one hour")
+	case !wellMade(in.Bound) || in.Bound.Scope != ScopeAgent || in.Waiting == "":
+		return invalid(w.name, "REG-7", "the key for an open window is missing")
+	}
+	return w.inventory(&in.Inventory)
+}
+
+// stranger bounds what anonymous callers may create (REG-10).
+func (w *work) stranger(recent int) error {
+	limit := orDefault(w.Site.Policy.MaxUnapproved, MaxUnapproved)
+	switch {
+	case w.Node.Reg.State == registration.Absent && w.Site.Unapproved >= limit:
+		return &Refused{Input: w.name, Req: "REG-10", code: sm.RateLimited, Count: w.Site.Unapproved,
+			Why: "the site has too many rows that nobody approved", Next: "an operator approves or deletes some"}
+	case recent >= MaxReregister:
+		return refuse(w.name, "REG-10", sm.RateLimited, fmt.Sprintf("the machine registered %d times within the hour", recent), "wait")
+	}
+	return nil
+}
+
+// Announce is a machine in the enrollment ramdisk, relayed by its booter
+// (REG-8). Where it changes nothing it succeeds without a fact.
+type Announce struct {
+	NewID     NodeID
+	Routing   registration.ServerID // of the session or bus
+	Server    registration.ServerID // of the body
+	Inventory registration.Inventory
+	AgentKey  registration.Hash // zero: a stock agent
+}
+
+// Name is announce.
+func (Announce) Name() string { return "announce" }
+
+func (in Announce) apply(w *work) error {
+	row := &w.Node.Reg
+	if !registration.Table.Knows(row.State) {
+		return nil // EDGE-18
+	}
+	if in.Routing != in.Server || in.Server.Placeholder() {
+		return invalid(w.name, "REG-9", "the UUID is a placeholder, or not the one that the session speaks for")
+	}
+	if err := w.inventory(&in.Inventory); err != nil {
+		return err
+	}
+	if row.State != registration.Absent {
+		return in.again(w)
+	}
+	return in.first(w)
+}
+
+// first creates the row, within what policy lets strangers do.
+func (in *Announce) first(w *work) error {
+	facts := w.regFacts(&World{})
+	strict := w.Site.Policy.Strict
+	if !strict || w.Site.Enroll.open(w.now) {
+		facts |= registration.Admitted
+	}
+	if facts&registration.Retired != 0 {
+		return nil
+	}
+	if err := w.stranger(0); err != nil {
+		return err
+	}
+	if err := w.assign(in.NewID); err != nil {
+		return err
+	}
+	if err := w.announce(in, facts); err != nil {
+		return err
+	}
+	w.Node.Claims.Server = in.Server
+	if strict {
+		w.Site.Enroll.take()
+	}
+	return nil
+}
+
+// again refreshes a row that awaits setup, or ends a setup whose machine
+// shows another key (SET-17).
+func (in *Announce) again(w *work) error {
+	was := w.Node.Reg
+	if err := w.announce(in, 0); err != nil {
+		return err
+	}
+	is := &w.Node.Reg
+	if is.State == was.State && is.State == registration.AwaitingSetup &&
+		(is.Inventory.Digest != was.Inventory.Digest || is.AgentKey != was.AgentKey || len(is.Inventory.Seen) != len(was.Inventory.Seen)) {
+		w.fact(InventoryChanged)
+	} else if is.State == was.State {
+		w.Node.Reg = was // nothing to write: last_seen is a ledger's (MACH-9)
+	}
+	return nil
+}
+
+func (w *work) announce(in *Announce, facts sm.Guard) error {
+	return w.reg(registration.Event{Event: on(registration.Announce), Facts: facts,
+		Server: in.Server, Inventory: in.Inventory, AgentKey: in.AgentKey})
+}
+
+// Approve is an operator with the claim code of a pending row (REG-14). The
+// caller counts a refusal with INVALID_INPUT as a wrong try (REG-5).
+type Approve struct {
+	Call
+	Hash    registration.Hash // of the code presented
+	Bound   registration.Key
+	Waiting registration.Sealed
+}
+
+// Name is approve.
+func (Approve) Name() string { return "approve" }
+
+func (in Approve) apply(w *work) error {
+	err := w.reg(registration.Event{Event: on(registration.Approve), By: in.By,
+		Code: registration.Expiring{Hash: in.Hash}, Bound: in.Bound, Waiting: in.Waiting})
+	if err != nil {
+		return err
+	}
+	if err := w.call(in.Call); err != nil {
+		return err
+	}
+	if !wellMade(in.Bound) || in.Bound.Scope != ScopeAgent || in.Waiting == "" {
+		return invalid(w.name, "REG-14", "the bound key is missing")
+	}
+	return nil
+}
+
+// Refresh is the agent with its bound key (REG-15, SET-13).
+type Refresh struct {
+	Key       registration.Hash // of the key presented
+	Inventory registration.Inventory
+}
+
+// Name is refresh.
+func (Refresh) Name() string { return "refresh" }
+
+func (in Refresh) apply(w *work) error {
+	bound := w.Node.Reg.Bound.Hash
+	if bound == (registration.Hash{}) || subtle.ConstantTimeCompare(bound[:], in.Key[:]) != 1 {
+		return refuse(w.name, "REG-15", sm.Unauthenticated, "this is not the machine's bound key", "")
+	}
+	if err := w.inventory(&in.Inventory); err != nil {
+		return err
+	}
+	was := w.Node.Reg
+	if err := w.reg(registration.Event{Event: on(registration.Refresh), Inventory: in.Inventory}); err != nil {
+		return err
+	}
+	w.Node.Reg.Waiting = "" // the agent used its key (REG-6)
+	if was.State == registration.Approved && (was.Inventory.Digest != in.Inventory.Digest || was.Waiting != "") {
+		w.fact(InventoryChanged)
+	} else if was.State == registration.Approved {
+		w.Node.Reg = was
+	}
+	return w.completed()
+}
+
+// Acknowledge is the agent that has the key it polled for (REG-6).
+type Acknowledge struct{ Token registration.Hash }
+
+// Name is key-acknowledged.
+func (Acknowledge) Name() string { return string(registration.Acknowledge) }
+
+func (in Acknowledge) apply(w *work) error {
+	poll := w.Node.Reg.Poll
+	if !poll.Holds(w.now) || subtle.ConstantTimeCompare(poll.Hash[:], in.Token[:]) != 1 {
+		return refuse(w.name, "EDGE-17", sm.Unauthenticated, "the poll token is dead", "disable the machine and register again")
+	}
+	if err := w.reg(registration.Event{Event: on(registration.Acknowledge)}); err != nil {
+		return err
+	}
+	w.fact("registration.key-delivered")
+	return nil
+}
+
+// Configure sets what an operator may set on a row without moving it
+// (REG-16). The settings replace the old ones whole.
+type Configure struct {
+	Call
+	Settings registration.Settings
+}
+
+// Name is configure.
+func (Configure) Name() string { return "configure" }
+
+func (in Configure) apply(w *work) error {
+	if err := w.reg(registration.Event{Event: on(registration.Configure), Settings: in.Settings}); err != nil {
+		return err
+	}
+	w.factWhy(SettingsChanged, in.Reason)
+	return w.call(in.Call)
+}

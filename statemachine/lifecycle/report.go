@@ -1,0 +1,143 @@
+package lifecycle
+
+import (
+	"slices"
+	"strings"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+	"github.com/ingotmetal/ingot/statemachine/netboot"
+	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+)
+
+// Report is how the open attempt of the provision axis ended (PROV-2).
+type Report struct {
+	Epoch uint64
+	OK    bool
+	Why   string
+	World World
+	// Inspected is what the ramdisk found: required for inspecting's success
+	// where the pool's machines run agents.
+	Inspected *Inspection
+}
+
+// Inspection is a machine as its ramdisk reports it.
+type Inspection struct {
+	Server    registration.ServerID
+	MACs      []netboot.MAC
+	Inventory Inventory
+}
+
+// Name is workflow-report.
+func (Report) Name() string { return "workflow-report" }
+
+func (in Report) apply(w *work) error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	e := provision.Event{Event: sm.Event[provision.Kind]{On: provision.Fail, Epoch: in.Epoch}, Why: cutReason(in.Why), Facts: w.provFacts(&in.World)}
+	if in.OK {
+		e.On = provision.Succeeded
+		if why := in.impostor(w); why != "" {
+			e.On, e.Why = provision.Fail, why
+		}
+	}
+	if err := w.prov(e); err != nil {
+		return err
+	}
+	if w.Node.Prov != w.was.Node.Prov {
+		w.reported(&in)
+	}
+	if err := w.failed(); err != nil {
+		return err
+	}
+	return w.retiredJoint()
+}
+
+// reported records what a decided report brought.
+func (w *work) reported(in *Report) {
+	if w.was.Node.Prov.State == provision.Inspecting && in.Inspected != nil {
+		w.Node.Inventory = in.Inspected.Inventory
+	}
+	if w.Node.Prov.State == w.was.Node.Prov.State && w.Node.Prov.Ended != w.was.Node.Prov.Ended {
+		w.factWhy("node.provision.reported", string(w.Node.Prov.Ended))
+	}
+}
+
+// impostor says why what inspecting found is not the machine that was
+// enrolled: no write may follow then (BOOT-11).
+func (in *Report) impostor(w *work) string {
+	n := &w.Node
+	if n.Prov.State != provision.Inspecting || !in.World.Agents {
+		return ""
+	}
+	got := in.Inspected
+	switch {
+	case got == nil || len(got.Inventory.Serials) > MaxSerials:
+		return "the ramdisk reported no inventory"
+	case n.Claims.Server != registration.ServerID{} && n.Claims.Server.Key() != got.Server.Key():
+		return "the ramdisk runs on a machine with another UUID"
+	}
+	for _, m := range n.MACs() {
+		if !slices.Contains(got.MACs, m) {
+			return "the ramdisk runs on a machine without NIC " + m.String()
+		}
+	}
+	return ""
+}
+
+// cutReason bounds a reason that another program wrote.
+func cutReason(why string) string { return strings.ToValidUTF8(why[:min(len(why), 2*MaxReason)], "") }
+
+// DiskWipe is one disk's result (DISK-5).
+type DiskWipe struct{ Serial, Result string }
+
+// WipeEvidence is what an agent says it wiped (PROV-19).
+type WipeEvidence struct {
+	Epoch      uint64
+	Generation uint64 // of the identity that signed it
+	Signed     bool   // the signature holds, and the TPM's quote where there must be one
+	Digest     provision.Hash
+	Disks      []DiskWipe
+}
+
+// Name is wipe-evidence.
+func (WipeEvidence) Name() string { return "wipe-evidence" }
+
+func (in WipeEvidence) apply(w *work) error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	was := w.Node.Prov.Proof
+	e := provision.Event{Event: sm.Event[provision.Kind]{On: provision.Wiped, Epoch: in.Epoch}, Proof: in.Digest}
+	if err := w.prov(e); err != nil {
+		return err
+	}
+	if why := in.lacks(&w.Node); why != "" {
+		return invalid(w.name, "PROV-19", "the evidence does not count: %s", why)
+	}
+	if was != in.Digest {
+		w.fact("node.provision.wiped")
+	}
+	return nil
+}
+
+// lacks says why the evidence does not count.
+func (in *WipeEvidence) lacks(n *Node) string {
+	switch {
+	case !in.Signed || in.Generation != n.Identity.Generation:
+		return "it is not signed by the node's current identity"
+	case in.Digest == provision.Hash{}:
+		return "it has no digest"
+	case len(n.Inventory.Serials) == 0:
+		return "the node has no inventory of disks"
+	case len(in.Disks) > MaxSerials:
+		return "it names too many disks"
+	}
+	for _, serial := range n.Inventory.Serials {
+		if !slices.Contains(in.Disks, DiskWipe{serial, "done"}) {
+			return "disk " + serial + " is not reported done"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,232 @@
+package lifecycle
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+	"github.com/ingotmetal/ingot/statemachine/netboot"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+)
+
+// The prefixes of rows. A primary row holds a record; an index row holds the
+// name of the record that has a claim, so that the store's own key uniqueness
+// keeps claims unique (MACH-1).
+const (
+	RowNode         = "node/"
+	RowRegistration = "registration/"
+	RowBoot         = "boot/"
+	RowSite         = "site/"
+	RowBy           = "by/"
+	RowDue          = "due/"
+)
+
+// nodeRow is the node's own row: the node without its registration row and
+// boot records, which have theirs.
+type nodeRow Node
+
+// regRow is a registration row with the node that it belongs to.
+type regRow struct {
+	Schema uint32
+	Node   NodeID
+	Record registration.Record
+}
+
+// bootRow is a boot record.
+type bootRow struct {
+	Schema uint32
+	Record netboot.Record
+}
+
+// Rows yields all that a store keeps of s: primary and index rows, each key
+// once. It is a pure function of the value; a commit writes the difference to
+// the rows of the state before. A value that JSON cannot carry cannot occur.
+func Rows(s State) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		r := rows{yield: yield}
+		r.site(&s.Site)
+		r.node(&s.Node)
+		r.registration(&s.Node)
+		r.boots(&s.Node)
+	}
+}
+
+// rows yields until the consumer stops.
+type rows struct {
+	yield func(string, []byte) bool
+	done  bool
+}
+
+func (r *rows) put(key string, val []byte) {
+	if !r.done {
+		r.done = !r.yield(key, val)
+	}
+}
+
+func (r *rows) record(key string, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		b = nil // no field of a record can fail to encode
+	}
+	r.put(key, b)
+}
+
+func (r *rows) site(s *Site) {
+	r.record(RowSite+"epoch", s.Epoch)
+	r.record(RowSite+"policy", s.Policy)
+	r.record(RowSite+"pool", s.Pool)
+	r.record(RowSite+"auto-approve", s.AutoApprove)
+	r.record(RowSite+"enroll", s.Enroll)
+	r.record(RowSite+"unapproved", s.Unapproved)
+	r.record(RowSite+"discovered", s.Discovered)
+}
+
+func (r *rows) node(n *Node) {
+	if n.ID == "" {
+		return
+	}
+	row := nodeRow(*n)
+	row.Reg, row.NICs = registration.Record{}, nil
+	r.record(RowNode+string(n.ID), row)
+	c := &n.Claims
+	server := ""
+	if c.Server != (registration.ServerID{}) {
+		server = c.Server.Key().String()
+	}
+	for _, by := range [...]struct{ what, name string }{
+		{"server/", server}, {"ek/", c.EK}, {"hardware-key/", c.HardwareKey},
+		{"bmc/", c.BMC}, {"device/", c.Device}, {"request/", n.Request},
+	} {
+		if by.name != "" {
+			r.put(RowBy+by.what+by.name, []byte(n.ID))
+		}
+	}
+	if t, _, ok := Due(n); ok {
+		r.put(RowDue+dueKey(t)+"/"+string(n.ID), nil)
+	}
+}
+
+// dueKey orders by time; what is due at once comes first.
+func dueKey(t time.Time) string {
+	if t.IsZero() {
+		t = time.Unix(0, 0)
+	}
+	return fmt.Sprintf("%019d", t.UnixNano())
+}
+
+func (r *rows) registration(n *Node) {
+	reg := &n.Reg
+	if reg.State == registration.Absent || reg.State == "" {
+		return
+	}
+	row := regRow{Schema: Schema, Record: *reg}
+	if n.Deleted.IsZero() {
+		row.Node = n.ID
+	}
+	key := reg.Server.Key().String()
+	r.record(RowRegistration+key, row)
+	for _, secret := range [...]struct {
+		what string
+		hash registration.Hash
+	}{{"claim/", reg.Code.Hash}, {"poll/", reg.Poll.Hash}, {"key/", reg.Bound.Hash},
+		{"key/", reg.Tickets[0].Hash}, {"key/", reg.Tickets[1].Hash}, {"key/", reg.Tickets[2].Hash}} {
+		if secret.hash != (registration.Hash{}) {
+			r.put(RowBy+secret.what+hex.EncodeToString(secret.hash[:]), []byte(key))
+		}
+	}
+}
+
+func (r *rows) boots(n *Node) {
+	for i := range n.NICs {
+		b := &n.NICs[i]
+		if b.State == netboot.Absent || b.State == "" {
+			continue
+		}
+		mac := b.MAC.String()
+		r.record(RowBoot+mac, bootRow{Schema, *b})
+		if b.Owner.Node != "" {
+			r.put(RowBy+"node-mac/"+b.Owner.Node+"/"+mac, nil)
+		}
+		if b.Candidate != "" {
+			r.put(RowBy+"candidate/"+b.Candidate+"/"+mac, nil)
+		}
+		if b.Address.IsValid() {
+			r.put(RowBy+"address/"+b.Address.String(), []byte(mac))
+		}
+	}
+}
+
+// RowError reports a row that cannot be read.
+type RowError struct {
+	Key string
+	Err error
+}
+
+// Error names the row.
+func (e *RowError) Error() string { return fmt.Sprintf("row %q: %v", e.Key, e.Err) }
+
+// Unwrap is the decoder's error.
+func (e *RowError) Unwrap() error { return e.Err }
+
+// Code is UNAVAILABLE: the store holds what this version cannot read.
+func (*RowError) Code() string { return string(sm.Unavailable) }
+
+// Load reads a state back from its rows, in any order; index rows are passed
+// over. A row of a newer schema marks the node, which Step then refuses to
+// write (MACH-8). States that this version does not know are kept.
+func Load(all iter.Seq2[string, []byte]) (State, error) {
+	s := State{Node: Fresh()}
+	var reg *regRow
+	for key, val := range all {
+		if err := s.load(key, val, &reg); err != nil {
+			return State{}, &RowError{key, err}
+		}
+	}
+	if reg != nil {
+		s.Node.Reg = reg.Record
+		s.Node.Schema = max(s.Node.Schema, reg.Schema)
+	}
+	if err := s.Site.Policy.prepare(); err != nil {
+		return State{}, &RowError{RowSite + "policy", err}
+	}
+	return s, nil
+}
+
+func (s *State) load(key string, val []byte, reg **regRow) error {
+	switch {
+	case strings.HasPrefix(key, RowNode):
+		row := nodeRow{}
+		if err := json.Unmarshal(val, &row); err != nil {
+			return err
+		}
+		row.NICs, row.Reg, row.Schema = s.Node.NICs, s.Node.Reg, max(row.Schema, s.Node.Schema)
+		s.Node = Node(row)
+	case strings.HasPrefix(key, RowRegistration):
+		*reg = &regRow{}
+		return json.Unmarshal(val, *reg)
+	case strings.HasPrefix(key, RowBoot):
+		var row bootRow
+		if err := json.Unmarshal(val, &row); err != nil {
+			return err
+		}
+		s.Node.NICs = append(s.Node.NICs, row.Record)
+		s.Node.Schema = max(s.Node.Schema, row.Schema)
+	case strings.HasPrefix(key, RowSite):
+		return s.Site.load(strings.TrimPrefix(key, RowSite), val)
+	}
+	return nil
+}
+
+func (s *Site) load(name string, val []byte) error {
+	parts := map[string]any{"epoch": &s.Epoch, "policy": &s.Policy, "pool": &s.Pool, "auto-approve": &s.AutoApprove,
+		"enroll": &s.Enroll, "unapproved": &s.Unapproved, "discovered": &s.Discovered}
+	into, ok := parts[name]
+	if !ok {
+		return nil
+	}
+	return json.Unmarshal(val, into)
+}

@@ -1,0 +1,165 @@
+package lifecycle
+
+import (
+	"slices"
+
+	"github.com/ingotmetal/ingot/statemachine/netboot"
+	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+)
+
+// settle completes a step with all that follows from its moves: the attempt's
+// grant and boot entries, addresses, counts, facts and version. It is the one
+// place for each, so that no input can forget it.
+func (w *work) settle() error {
+	w.endEntries()
+	if err := w.settleGrant(); err != nil {
+		return err
+	}
+	if err := w.settlePool(); err != nil {
+		return err
+	}
+	w.count()
+	w.tell()
+	if len(w.facts) > 0 && w.Node.ID != "" {
+		w.Node.Version++
+	}
+	return nil
+}
+
+// endEntries takes the boot entries of attempts that ended (BOOT-14).
+func (w *work) endEntries() {
+	epoch := SlotOf(&w.Node).Epoch
+	for i := range w.Node.NICs {
+		if b := &w.Node.NICs[i]; b.Entry.Epoch != 0 && b.Entry.Epoch != epoch && w.Node.owns(b) {
+			// EndEntry is legal in every state.
+			_ = w.boot(i, netboot.Event{On: netboot.EndEntry, Entry: b.Entry, By: w.Node.owner()})
+		}
+	}
+}
+
+// settlePool takes the addresses that records came to hold and frees those
+// they lost. An address changes hands nowhere else.
+func (w *work) settlePool() error {
+	if !w.cloned {
+		return nil
+	}
+	for i := range w.was.Node.NICs {
+		b := &w.was.Node.NICs[i]
+		if j := w.Node.nic(b.MAC); b.Address.IsValid() && (j < 0 || w.Node.NICs[j].Address != b.Address) && w.Site.Pool.Network.Contains(b.Address) {
+			p, err := w.Site.Pool.Put(b.Address)
+			if err != nil {
+				return err
+			}
+			w.Site.Pool = p
+		}
+	}
+	for i := range w.Node.NICs {
+		b := &w.Node.NICs[i]
+		if j := w.was.Node.nic(b.MAC); b.Address.IsValid() && (j < 0 || w.was.Node.NICs[j].Address != b.Address) {
+			p, err := w.Site.Pool.Take(b.Address)
+			if err != nil {
+				return err
+			}
+			w.Site.Pool = p
+		}
+	}
+	return nil
+}
+
+// count keeps the site's counts of strangers.
+func (w *work) count() {
+	w.Site.Unapproved += unapproved(&w.Node) - unapproved(&w.was.Node)
+	if w.cloned {
+		w.Site.Discovered += discovered(&w.Node) - discovered(&w.was.Node)
+	}
+}
+
+func unapproved(n *Node) int {
+	if n.Reg.State == registration.Absent || n.Reg.OnceApproved {
+		return 0
+	}
+	return 1
+}
+
+func discovered(n *Node) int {
+	count := 0
+	for i := range n.NICs {
+		if n.NICs[i].State == netboot.Discovered {
+			count++
+		}
+	}
+	return count
+}
+
+// tell adds the facts that the difference itself shows.
+func (w *work) tell() {
+	was, is := &w.was.Node, &w.Node
+	if was.Reg.State != is.Reg.State {
+		w.factWhy("registration."+string(is.Reg.State), is.Reg.LastError)
+	}
+	w.tellBoot()
+	if was.Prov.State != is.Prov.State || was.Prov.Epoch != is.Prov.Epoch {
+		w.tellProv(&is.Prov)
+	}
+	if was.Run.State != is.Run.State || was.Run.Epoch != is.Run.Epoch {
+		w.factWhy("run."+string(is.Run.State), is.Run.Reason)
+	}
+	if was.Run.Retire.State != is.Run.Retire.State || was.Run.Retire.Epoch != is.Run.Retire.Epoch {
+		w.fact(RetirementStepped + string(is.Run.Retire.State))
+	}
+	if was.Conn.Link != is.Conn.Link {
+		w.fact("node.connectivity." + string(is.Conn.Link))
+	}
+	w.tellKeys()
+	if to := audience(is); to != nobody && to != audience(was) && is.Live() {
+		w.factWhy(NodeWake, to)
+	}
+}
+
+func (w *work) tellProv(p *provision.Record) {
+	switch p.State {
+	case provision.Adopting:
+		w.fact(NodeAdopting)
+	case provision.Absent:
+	default:
+		w.factWhy("node.provision."+string(p.State), p.LastError.Code)
+	}
+}
+
+func (w *work) tellBoot() {
+	if !w.cloned {
+		return
+	}
+	for i := range w.Node.NICs {
+		b, j := &w.Node.NICs[i], w.was.Node.nic(w.Node.NICs[i].MAC)
+		if j < 0 && b.State == netboot.Absent {
+			continue
+		}
+		if j < 0 || w.was.Node.NICs[j] != *b {
+			w.facts = append(w.facts, Fact{Name: "boot." + string(b.State), MAC: b.MAC})
+		}
+	}
+}
+
+// tellKeys says which keys were made and which revoked, by ID (REG-11).
+func (w *work) tellKeys() {
+	was, is := keysOf(&w.was.Node.Reg), keysOf(&w.Node.Reg)
+	if was == is {
+		return
+	}
+	for _, k := range was {
+		if k.ID != "" && !slices.Contains(is[:], k) {
+			w.facts = append(w.facts, Fact{Name: KeyRevoked, Key: k.ID})
+		}
+	}
+	for _, k := range is {
+		if k.ID != "" && !slices.Contains(was[:], k) {
+			w.facts = append(w.facts, Fact{Name: KeyMade, Key: k.ID})
+		}
+	}
+}
+
+func keysOf(r *registration.Record) [4]registration.Key {
+	return [4]registration.Key{r.Bound, r.Tickets[0], r.Tickets[1], r.Tickets[2]}
+}

@@ -1,0 +1,220 @@
+package lifecycle
+
+import (
+	"crypto/subtle"
+	"slices"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+	"github.com/ingotmetal/ingot/statemachine/netboot"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+)
+
+// Mint is what is drawn for a setup before the step, since a step may run
+// twice (SET-5): one bound key, three ticket keys, and the bundle that carries
+// their secrets, sealed to the agent's key.
+type Mint struct {
+	Bound   registration.Key
+	Tickets [3]registration.Key
+	Sealed  registration.Sealed
+}
+
+// The scopes of minted keys.
+const (
+	ScopeAgent  = "agent"
+	ScopeTicket = "ticket"
+)
+
+// whole reports whether all is there and no key twice.
+func (m *Mint) whole() bool {
+	keys := []registration.Key{m.Bound, m.Tickets[0], m.Tickets[1], m.Tickets[2]}
+	for i, k := range keys {
+		if !wellMade(k) || slices.ContainsFunc(keys[:i], func(o registration.Key) bool { return o.ID == k.ID || o.Hash == k.Hash }) {
+			return false
+		}
+		if want := ScopeTicket; i == 0 && k.Scope != ScopeAgent || i > 0 && k.Scope != want {
+			return false
+		}
+	}
+	return m.Sealed != ""
+}
+
+func wellMade(k registration.Key) bool {
+	return k.ID != "" && len(k.ID) <= MaxName && k.Hash != registration.Hash{}
+}
+
+// ApproveSetup lets a machine's disks be written: the only input that leads to
+// setting_up (SET-1). It needs an operator session; no key can (SET-2).
+type ApproveSetup struct {
+	Call
+	World    World
+	Shown    registration.Hash // digest of the plan that the operator saw (SET-14)
+	Realized registration.Plan // of the inventory as it stands: digest, inventory, serials, hostname, disk image
+	Mint     Mint
+}
+
+// Name is approve-setup.
+func (ApproveSetup) Name() string { return "approve-setup" }
+
+func (in ApproveSetup) apply(w *work) error {
+	if !in.Operator {
+		return refuse(w.name, "SET-2", sm.Denied, "only an operator session may let disks be written", "sign in as an operator")
+	}
+	if err := w.answers(&in.World); err != nil {
+		return err
+	}
+	row := w.Node.Reg
+	plan := in.plan(&row)
+	err := w.reg(registration.Event{Event: on(registration.ApproveSetup), Facts: w.regFacts(&in.World),
+		Bound: in.Mint.Bound, Tickets: in.Mint.Tickets, Sealed: in.Mint.Sealed, Plan: plan, Image: w.Site.Policy.Enrollment})
+	if err != nil {
+		return err
+	}
+	if err := w.call(in.Call); err != nil {
+		return err
+	}
+	if err := in.inputs(w, &row); err != nil {
+		return err
+	}
+	return in.planned(w, &row, &plan)
+}
+
+func on(k registration.Kind) sm.Event[registration.Kind] {
+	return sm.Event[registration.Kind]{On: k}
+}
+
+// plan is the realized plan with the MACs it covers: those of the inventory
+// that the announcing session was seen with (SET-18).
+func (in *ApproveSetup) plan(row *registration.Record) registration.Plan {
+	p := in.Realized
+	p.Approver, p.MACs, p.LeftOut = in.By, nil, nil
+	for _, m := range row.Inventory.MACs {
+		if slices.Contains(row.Inventory.Seen, m) {
+			p.MACs = append(p.MACs, m)
+		} else {
+			p.LeftOut = append(p.LeftOut, m)
+		}
+	}
+	p.InClear = row.AgentKey == registration.Hash{}
+	return p
+}
+
+// inputs checks what the operator brings (SET-4).
+func (in *ApproveSetup) inputs(w *work, row *registration.Record) error {
+	switch {
+	case !hostname(in.Realized.Hostname):
+		return invalid(w.name, "SET-4", "hostname %q is no RFC 1123 label", in.Realized.Hostname)
+	case in.Realized.Disk != "" && !slices.Contains(in.World.Staged, in.Realized.Disk):
+		return invalid(w.name, "SET-4", "the disk image is not staged")
+	case !in.Mint.whole():
+		return invalid(w.name, "SET-5", "the setup needs a bound key, three ticket keys and a sealed bundle, all different")
+	case in.Realized.Digest == registration.Hash{}:
+		return invalid(w.name, "SET-4", "the layout is not realized")
+	case row.AgentKey == registration.Hash{} && !w.Site.Policy.ClearBundles:
+		return refuse(w.name, "EDGE-14", sm.Conflict, "a stock agent's bundle would go in clear, and policy forbids that", "allow clear bundles, or boot an agent that makes a key")
+	}
+	return w.names(in.Realized.Serials...)
+}
+
+// planned checks the plan against what stands now (SET-14, SET-18).
+func (in *ApproveSetup) planned(w *work, row *registration.Record, plan *registration.Plan) error {
+	if plan.Inventory != row.Inventory.Digest || subtle.ConstantTimeCompare(plan.Digest[:], in.Shown[:]) != 1 {
+		return refuse(w.name, "SET-14", sm.Conflict, "the inventory now gives another plan than the operator saw", "look at the new plan and approve that")
+	}
+	for _, m := range plan.MACs {
+		if i := w.Node.nic(netboot.MAC(m)); i >= 0 {
+			if o := w.Node.NICs[i].Owner; o != (netboot.Owner{}) && o.Node != string(w.Node.ID) {
+				return &Refused{Input: w.name, Req: "SET-18", Reason: "MAC_CLAIMED", code: sm.Conflict,
+					Why: "MAC " + netboot.MAC(m).String() + " is another machine's"}
+			}
+		}
+	}
+	return nil
+}
+
+// MaxLabel is the longest host name label (RFC 1123 section 2.1, RFC 1035
+// section 2.3.4).
+const MaxLabel = 63
+
+// hostname reports whether s is one RFC 1123 label in lower case: it ends in
+// a file that boot evaluates (SET-4).
+func hostname(s string) bool {
+	if s == "" || len(s) > MaxLabel || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// Drain takes the sealed bundle for the session that announced AgentKey. The
+// bundle itself is in the state before the step (SET-6, SET-17).
+type Drain struct {
+	Epoch    uint64
+	AgentKey registration.Hash
+	Held     bool // the booter holds the node's live connection
+}
+
+// Name is drain.
+func (Drain) Name() string { return "drain" }
+
+func (in Drain) apply(w *work) error {
+	ev := registration.Event{Event: sm.Event[registration.Kind]{On: registration.Drain, Epoch: in.Epoch}, AgentKey: in.AgentKey}
+	if err := w.reg(ev); err != nil {
+		return err
+	}
+	if !in.Held {
+		return refuse(w.name, "SET-6", sm.Conflict, "the booter does not hold the node's live connection", "drain once the machine is connected")
+	}
+	w.fact("registration.drained")
+	return nil
+}
+
+// SetupReport is setup-complete or setup-failed, as the sentinel said (SET-8).
+type SetupReport struct {
+	Epoch uint64
+	OK    bool
+	Why   string // of a failure; cut at 512 bytes
+}
+
+// Name is setup-complete or setup-failed.
+func (in SetupReport) Name() string { return string(in.kind()) }
+
+func (in SetupReport) kind() registration.Kind {
+	if in.OK {
+		return registration.SetupComplete
+	}
+	return registration.SetupFailed
+}
+
+func (in SetupReport) apply(w *work) error {
+	ev := registration.Event{Event: sm.Event[registration.Kind]{On: in.kind(), Epoch: in.Epoch}, Why: in.Why}
+	if err := w.reg(ev); err != nil {
+		return err
+	}
+	return w.completed()
+}
+
+// completed is JOINT-1: a row that came from setting_up to approved takes its
+// approved MACs' records along (SET-10). Elsewhere it does nothing.
+func (w *work) completed() error {
+	if w.was.Node.Reg.State != registration.SettingUp || w.Node.Reg.State != registration.Approved {
+		return nil
+	}
+	for _, m := range w.Node.Reg.Plan.MACs {
+		i := w.Node.nic(netboot.MAC(m))
+		if i < 0 {
+			continue
+		}
+		was := w.Node.NICs[i]
+		if err := w.boot(i, netboot.Event{On: netboot.Complete, By: w.Node.owner(), Image: w.Node.Reg.Image}); err != nil {
+			return err
+		}
+		if was.State == netboot.Enrolling && w.Node.NICs[i] == was && was.Owner != (netboot.Owner{}) {
+			w.facts = append(w.facts, Fact{Name: RecordLeft, MAC: was.MAC, Why: "it is " + was.Owner.Node + "'s"})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+	"github.com/ingotmetal/ingot/statemachine/run"
+)
+
+// Holder names what holds a machine's power, boot entry and disks (MACH-3).
+type Holder string
+
+// The holders. Free is none.
+const (
+	Free       Holder = ""
+	Setup      Holder = "setup"
+	Workflow   Holder = "provision" // an in-flight state, an acceptance run, a rescue boot or unrescue
+	OwnerRun   Holder = "run"
+	Retirement Holder = "retirement" // of an inventory device, from its first step to its last
+)
+
+// Slot is the one attempt of a machine. Deadline is zero where a retirement
+// waits by reminder.
+type Slot struct {
+	Holder   Holder
+	State    string // of the axis that holds it
+	Epoch    uint64
+	Deadline time.Time
+}
+
+// SlotOf is the attempt that holds n. It is read off the axes, and every step
+// that opens an attempt asks it first, so that there is never a second.
+func SlotOf(n *Node) Slot {
+	slots := holders(n)
+	for _, s := range slots {
+		if s.Holder != Free {
+			return s
+		}
+	}
+	return Slot{}
+}
+
+// holders lists what each axis holds.
+func holders(n *Node) [4]Slot {
+	var s [4]Slot
+	if registration.Table.Open(n.Reg.At) {
+		s[0] = Slot{Setup, string(n.Reg.State), n.Reg.Epoch, n.Reg.Deadline}
+	}
+	if provision.Table.Open(n.Prov.At) {
+		s[1] = Slot{Workflow, string(n.Prov.State), n.Prov.Epoch, n.Prov.Deadline}
+	}
+	if run.Table.Open(n.Run.At) {
+		s[2] = Slot{OwnerRun, string(n.Run.State), n.Run.Epoch, n.Run.Deadline}
+	}
+	if n.Run.Retiring() {
+		s[3] = Slot{Retirement, string(n.Run.Retire.State), n.Run.Retire.Epoch, n.Run.Retire.Deadline}
+	}
+	return s
+}

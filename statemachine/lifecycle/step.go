@@ -1,0 +1,165 @@
+package lifecycle
+
+import (
+	"slices"
+	"time"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+	"github.com/ingotmetal/ingot/statemachine/netboot"
+	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+	"github.com/ingotmetal/ingot/statemachine/run"
+)
+
+// Outcome is what a step made of a state: the whole next value, and the facts
+// to publish. Without facts nothing changed, and nothing is to be written.
+type Outcome struct {
+	Next  State
+	Facts []Fact
+}
+
+// Input is something that happens to a node or a site. The inputs of this
+// package are all there are.
+type Input interface {
+	// Name is the input's name in refusals and logs.
+	Name() string
+	apply(*work) error
+}
+
+// Step decides in. On error, which always has a Code (API-3), Next is s.
+//
+// Order of checks, as far as they are this package's: existence, state, slot,
+// version, inputs, plan (EDGE-15); permission is the caller's, but for what
+// only an operator session may ever do (SET-2).
+func Step(s State, in Input, now time.Time) (Outcome, error) {
+	w := work{State: s, was: &s, now: now, slot: SlotOf(&s.Node), name: in.Name()}
+	if err := w.writable(); err != nil {
+		if _, relayed := in.(Announce); relayed {
+			return Outcome{Next: s}, nil // EDGE-18: a booter is told nothing
+		}
+		return Outcome{Next: s}, err
+	}
+	if err := in.apply(&w); err != nil {
+		return Outcome{Next: s}, err
+	}
+	if err := w.settle(); err != nil {
+		return Outcome{Next: s}, err
+	}
+	return Outcome{w.State, w.facts}, nil
+}
+
+// work is a step in progress: the state being made, beside the one before.
+type work struct {
+	State
+	was    *State
+	now    time.Time
+	slot   Slot // who held the machine before
+	name   string
+	facts  []Fact
+	cloned bool // Node.NICs is ours to change
+}
+
+// writable refuses what this version must not write (MACH-8).
+func (w *work) writable() error {
+	if w.Node.Schema > Schema {
+		return refuse(w.name, "MACH-8", sm.InvalidState, "the record was written by a newer version", "upgrade this one; until then it is shown, not written")
+	}
+	if w.now.IsZero() {
+		return invalid(w.name, "", "the time is not set")
+	}
+	return nil
+}
+
+func (w *work) fact(name string) { w.facts = append(w.facts, Fact{Name: name}) }
+
+func (w *work) factWhy(name, why string) { w.facts = append(w.facts, Fact{Name: name, Why: why}) }
+
+// nics is Node.NICs, safe to change.
+func (w *work) nics() []netboot.Record {
+	if !w.cloned {
+		w.Node.NICs, w.cloned = slices.Clone(w.Node.NICs), true
+	}
+	return w.Node.NICs
+}
+
+// next is the epoch for an attempt that this step may open.
+func (w *work) next() uint64 { return w.Site.Epoch + 1 }
+
+// took counts the epoch up if an axis used it.
+func (w *work) took(epoch uint64) {
+	if epoch == w.next() {
+		w.Site.Epoch = epoch
+	}
+}
+
+// reg moves the registration axis.
+func (w *work) reg(e registration.Event) error {
+	e.Next = w.next()
+	r, err := registration.Step(w.Node.Reg, e, w.now)
+	if err != nil {
+		return w.detail(err)
+	}
+	w.Node.Reg = r
+	w.took(r.Epoch)
+	return nil
+}
+
+// prov moves the provision axis.
+func (w *work) prov(e provision.Event) error {
+	e.Next = w.next()
+	if e.Within == 0 {
+		e.Within = w.Site.Policy.Deadlines.Within(&w.Node.Prov, &e)
+	}
+	r, err := provision.Step(w.Node.Prov, e, w.now)
+	if err != nil {
+		return w.detail(err)
+	}
+	w.Node.Prov = r
+	w.took(r.Epoch)
+	return nil
+}
+
+// run moves the run axis.
+func (w *work) run(e run.Event) error {
+	e.Next = w.next()
+	r, err := run.Step(w.Node.Run, e, w.now)
+	if err != nil {
+		return w.detail(err)
+	}
+	w.Node.Run = r
+	w.took(r.Epoch)
+	return nil
+}
+
+// retire moves the retirement run.
+func (w *work) retire(e run.RetireEvent) error {
+	e.Next = w.next()
+	r, err := run.StepRetire(w.Node.Run, e, w.now)
+	if err != nil {
+		return w.detail(err)
+	}
+	w.Node.Run = r
+	w.took(r.Retire.Epoch)
+	return nil
+}
+
+// boot moves boot record i.
+func (w *work) boot(i int, e netboot.Event) error {
+	r, err := netboot.Step(w.Node.NICs[i], e)
+	if err != nil {
+		return err
+	}
+	if r != w.Node.NICs[i] {
+		w.nics()[i] = r
+	}
+	return nil
+}
+
+// detail adds to an axis's conflict who holds the machine.
+func (w *work) detail(err error) error {
+	r, ok := err.(*sm.Refused)
+	if !ok || w.slot.Holder == Free || r.Code() != string(sm.Conflict) {
+		return err
+	}
+	return &Detailed{Refused: r, Holder: w.slot}
+}

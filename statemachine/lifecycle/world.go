@@ -1,0 +1,101 @@
+package lifecycle
+
+import (
+	"slices"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+	"github.com/ingotmetal/ingot/statemachine/netboot"
+	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+)
+
+// World is what other parts know at the instant of a step. A part that cannot
+// answer is named in Missing, which is never read as "none" (REG-18).
+type World struct {
+	Missing string // the part that could not answer
+
+	Open   int // open allocations (PLACE-4)
+	Live   int // allocations that a drain waits for (PLACE-4, EDGE-11)
+	Tenant int // started, unreleased allocations of tenants other than the caller
+
+	Instances, Reservations, Migrations int // of placement and its embedder
+
+	Staged   []string // images that a booter has
+	Agents   bool     // the pool's machines run agents
+	Engine   bool     // a workflow engine is configured
+	Serviced bool     // BMC credentials and a serving site agent
+	Off      bool     // confirmed off (BMC-2)
+	Quorum   int      // approver keys that the pool asks for (PROV-16)
+}
+
+// answers refuses where a part of the world cannot say.
+func (w *work) answers(world *World) error {
+	if world.Missing == "" {
+		return nil
+	}
+	return refuse(w.name, "REG-18", sm.Unavailable, world.Missing+" cannot answer", "try again when it can")
+}
+
+// occupied is how many things on the machine forbid a reset (REG-18, EDGE-3).
+func (world *World) occupied() int {
+	return world.Instances + world.Reservations + world.Migrations + world.Open
+}
+
+// enrolls reports whether the site has a valid enrollment image that is
+// staged (BOOT-2, REG-18).
+func (world *World) enrolls(image string) bool {
+	return netboot.CheckImage(image) == nil && slices.Contains(world.Staged, image)
+}
+
+// regFacts are the guards of the registration axis that the node, site and
+// world answer.
+func (w *work) regFacts(world *World) sm.Guard {
+	var g sm.Guard
+	for _, c := range [...]struct {
+		bit   sm.Guard
+		holds bool
+	}{
+		{registration.Retired, w.Node.retired()},
+		{registration.Held, w.slot.Holder != Free},
+		{registration.Occupied, world.occupied() > 0},
+		{registration.Allocated, world.Open > 0},
+		{registration.Image, world.enrolls(w.Site.Policy.Enrollment)},
+	} {
+		if c.holds {
+			g |= c.bit
+		}
+	}
+	return g
+}
+
+// provFacts are the guards of the provision axis that the node and world
+// answer.
+func (w *work) provFacts(world *World) sm.Guard {
+	var g sm.Guard
+	holder := w.slot.Holder
+	for _, c := range [...]struct {
+		bit   sm.Guard
+		holds bool
+	}{
+		{provision.Held, holder != Free},
+		{provision.OtherHeld, holder != Free && holder != Workflow},
+		{provision.Tenant, world.Tenant > 0},
+		{provision.Open, world.Open > 0},
+		{provision.Engine, world.Engine},
+		{provision.Serviced, world.Serviced},
+		{provision.Agents, world.Agents},
+		{provision.Capable, world.Agents},
+		{provision.Off, world.Off},
+		{provision.Cordoned, w.Node.Sched.Cordoned()},
+	} {
+		if c.holds {
+			g |= c.bit
+		}
+	}
+	return g
+}
+
+// retired reports whether the machine is out of service for good (EDGE-4).
+func (n *Node) retired() bool {
+	return n.Prov.State == provision.Retired || n.Run.Retire.State == "offline"
+}

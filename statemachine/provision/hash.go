@@ -1,0 +1,37 @@
+package provision
+
+import (
+	"encoding/hex"
+
+	sm "github.com/ingotmetal/ingot/statemachine"
+)
+
+// BadHash reports a stored hash that cannot be read.
+type BadHash struct{ Len int }
+
+// Error says what is wanted.
+func (*BadHash) Error() string { return "hash: want 64 hexadecimal digits" }
+
+// Code is INVALID_INPUT.
+func (*BadHash) Code() string { return string(sm.InvalidInput) }
+
+// MarshalText is hexadecimal; empty for the zero Hash.
+func (h Hash) MarshalText() ([]byte, error) {
+	if h == (Hash{}) {
+		return nil, nil
+	}
+	return hex.AppendEncode(nil, h[:]), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (h *Hash) UnmarshalText(b []byte) error {
+	*h = Hash{}
+	if len(b) == 0 {
+		return nil
+	}
+	if len(b) != hex.EncodedLen(len(h)) {
+		return &BadHash{len(b)}
+	}
+	_, err := hex.Decode(h[:], b)
+	return err
+}
