@@ -52,7 +52,9 @@ func consider(p *Policy, rec Record, req Request, now time.Time) (d decision) {
 	return d
 }
 
-// silences judges each line of BOOT-21 by itself, in its order.
+// silences judges each line of BOOT-21 by itself, in its order. None leans on
+// one before it, so the first that is not "" decides, and all of them together
+// are the answer to "what else".
 func (d *decision) silences() [12]Silence {
 	return [...]Silence{
 		when(d.req.Flaw() != "", Malformed),
@@ -70,6 +72,7 @@ func (d *decision) silences() [12]Silence {
 	}
 }
 
+// when is why if it applies, else "".
 func when(applies bool, why Silence) Silence {
 	if applies {
 		return why
@@ -77,6 +80,8 @@ func when(applies bool, why Silence) Silence {
 	return ""
 }
 
+// rate looks at the MAC before the site: the client that floods learns of its
+// own limit, whatever the others do.
 func (d *decision) rate() Silence {
 	switch {
 	case d.req.Recent.Packets >= d.Limits.mac().Max:
@@ -107,13 +112,15 @@ func (d *decision) answersAny() bool {
 }
 
 // givesAddress reports whether the address is ours to give: not as a proxy,
-// and not on 4011 (BOOT-24).
+// and not on 4011 (BOOT-24). An INFORM on 67 asks for none, but its sender must
+// have the one that is reserved, as BOOT-24 lets off 4011 alone.
 func (d *decision) givesAddress() bool { return !d.Proxy && !d.req.BootPort }
 
 // wrongAddress reports whether the client holds on to an address that is not
 // the reserved one. In a DISCOVER option 50 is a wish that may be passed over
 // (RFC 2131 section 4.3.1). A REQUEST that names no address takes up an offer,
-// if there is one. A proxy has no address to confirm.
+// if there is one. A proxy has no address to confirm: every REQUEST on 67 is
+// for the server that gave it.
 func (d *decision) wrongAddress() bool {
 	r, reserved := &d.req, d.rec.Address
 	switch {

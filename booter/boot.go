@@ -17,7 +17,8 @@ const (
 	FromEnrollment Origin = "enrollment" // the policy's enrollment image
 )
 
-// Boot is what a machine boots and what its render may say of the node.
+// Boot is what a machine boots and what its render may say of the node. It
+// says that there is a root hash to render, and never the hash.
 type Boot struct {
 	Image  string
 	Origin Origin
@@ -88,7 +89,10 @@ func (p *Policy) pick(rec *Record) (Choice, Silence) {
 	return Choice{}, why
 }
 
-// choices returns a list and how many of it count.
+// choices returns a list and how many of it count. An image that a record was
+// assigned counts in enrolled alone, should another state still carry one. An
+// entry outranks the state's own image and falls back on nothing: its holder
+// wants this boot or none.
 func (p *Policy) choices(rec *Record) ([3]Choice, int) {
 	own := p.choice(FromRecord, rec.Image)
 	enroll := p.choice(FromEnrollment, p.Enrollment)
@@ -108,6 +112,7 @@ func (p *Policy) choices(rec *Record) ([3]Choice, int) {
 	return [3]Choice{enroll}, 1
 }
 
+// choice judges the image that from names.
 func (p *Policy) choice(from Origin, image string) Choice {
 	return Choice{from, image, p.servable(image)}
 }

@@ -178,10 +178,14 @@ func (r *Request) bare() bool {
 	return r.Type == TypeRequest && r.Class == "" && len(r.Archs) == 0 && !set(r.ClientIP)
 }
 
+// isIPXE reports whether any iPXE sent req. FlexBoot, for one, sends option
+// 175 without the user class.
 func (p *Policy) isIPXE(req *Request) bool {
 	return req.IPXE || slices.Contains(req.UserClasses, ipxeClass) || p.isChained(req)
 }
 
+// isChained reports whether the site's own iPXE sent req, so that it is given
+// its script and not its own program once more.
 func (p *Policy) isChained(req *Request) bool {
 	return p.ChainClass != "" && slices.Contains(req.UserClasses, p.ChainClass)
 }
@@ -202,6 +206,8 @@ func (p *Policy) arch(list []Arch, class Class) (Platform, bool) {
 }
 
 // stage names the stage of a client of the platform, which is "" if unknown.
+// An iPXE outranks the firmware that it runs on, whose class it repeats. A
+// client without a class that sends option 93 is judged by its architecture.
 func (p *Policy) stage(req *Request, class Class, platform Platform, http bool) Stage {
 	uboot := class.Family == UBootClass || platform == UBootARM32 || platform == UBootARM64
 	switch {

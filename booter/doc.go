@@ -2,9 +2,18 @@
 //
 // [Policy.Answer] takes the packet's facts ([Request]), the MAC's [Record] and
 // the time, and returns the reply as data or the reason of silence. It never
-// refuses out loud: there is no NAK (BOOT-6). Reading packets, writing them
-// and moving files are the business of the edges; so is admission, which
-// belongs to statemachine/netboot.
+// refuses out loud: there is no NAK (BOOT-6), since a NAK resets a client that
+// a second server was about to serve. The price is time: a client that asks
+// for a wrong address waits until its request times out.
+//
+// Reading packets, writing them and moving files are the business of the
+// edges. Admission belongs to statemachine/netboot: here a machine is answered
+// for what its record says, never for having been seen or listed (BOOT-18).
+//
+// A [Silence] is a reason: a name for counters and logs, the requirement
+// behind it, and what an operator can do about it. [Policy.Why] lists all that
+// apply, so "why was this machine not answered" needs no packet capture, only
+// the facts of its last packet.
 //
 // One decision serves every protocol. DHCP asks [Policy.Answer]; TFTP and
 // HTTP, which know the client already, ask [Policy.Boot], its middle part.

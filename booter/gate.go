@@ -42,6 +42,7 @@ type Invalid struct {
 	Req               string // the requirement's name
 }
 
+// Error names the value, what was wanted and the requirement.
 func (e *Invalid) Error() string {
 	return fmt.Sprintf("booter: %s is %s, want %s (%s)", e.What, e.Value, e.Want, e.Req)
 }

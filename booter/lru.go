@@ -15,11 +15,13 @@ type entry[K comparable, V any] struct {
 	val V
 }
 
+// newLRU makes room for at least one.
 func newLRU[K comparable, V any](most int) lru[K, V] {
 	return lru[K, V]{max(most, 1), map[K]*list.Element{}, list.New()}
 }
 
-// get returns the value of k, nil if there is none.
+// get returns the value of k, nil if there is none. It does not count as a
+// touch, so asking about a key does not keep it.
 func (r *lru[K, V]) get(k K) *V {
 	e, ok := r.at[k]
 	if !ok {
@@ -42,6 +44,7 @@ func (r *lru[K, V]) touch(k K) *V {
 	return &e.val
 }
 
+// drop forgets k.
 func (r *lru[K, V]) drop(k K) {
 	if e, ok := r.at[k]; ok {
 		r.order.Remove(e)

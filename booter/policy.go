@@ -28,7 +28,8 @@ type Policy struct {
 	Limits Limits
 }
 
-// Link is an interface of the booter.
+// Link is an interface of the booter. A direct client is served where one of
+// the link's networks overlaps an admin network; a relayed client on any link.
 type Link struct {
 	Name     string
 	ServerID netip.Addr     // its address, which names the booter in option 54
@@ -50,6 +51,7 @@ type Limit struct {
 	Per time.Duration
 }
 
+// or fills the fields that are zero from def.
 func (l Limit) or(def Limit) Limit {
 	return Limit{cmp.Or(l.Max, def.Max), cmp.Or(l.Per, def.Per)}
 }
@@ -88,6 +90,7 @@ func (p *Policy) Validate() error {
 	return errors.Join(append(errs, p.Limits.validate()...)...)
 }
 
+// validate reports the limits that are negative.
 func (l Limits) validate() []error {
 	var errs []error
 	for _, f := range []struct {

@@ -7,7 +7,8 @@ import (
 )
 
 // Record is what the site holds of a MAC, as far as booting goes. The zero
-// value is no record.
+// value is no record. The caller makes it from the record of
+// statemachine/netboot, out of a snapshot: nothing here waits for a store.
 type Record struct {
 	State  netboot.State // "" is [netboot.Absent]
 	Newer  bool          // its schema is newer than this program (MACH-8)
@@ -21,7 +22,8 @@ type Record struct {
 	Entry Entry // boot entry of the attempt that holds the machine
 }
 
-// Entry is a boot entry (BOOT-14). The zero value is none.
+// Entry is a boot entry (BOOT-14). The zero value is none; one without an image
+// is an entry whose image is unset.
 type Entry struct {
 	Image string
 	Args  string

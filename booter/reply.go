@@ -54,7 +54,9 @@ const (
 )
 
 // Destination is where a reply goes. Interface is set unless it is routed,
-// Hardware if it is direct; an edge that cannot send so broadcasts instead.
+// Hardware if it is direct. A direct reply needs a raw socket or an entry in
+// the ARP table, since the client does not answer ARP yet; an edge that has
+// neither broadcasts instead.
 type Destination struct {
 	Via       Via
 	To        netip.AddrPort
@@ -104,6 +106,8 @@ func (d *decision) reply() Reply {
 	return r
 }
 
+// kind is the reply's kind, by the port, then the message, then the mode. A
+// REQUEST on 67 gets this far in server mode alone.
 func (d *decision) kind() Kind {
 	switch {
 	case d.req.BootPort:
@@ -165,6 +169,7 @@ func (r *Request) relayPort() uint16 {
 	return ServerPort
 }
 
+// broadcast goes out where the packet came in, and nowhere else.
 func (r *Request) broadcast(port uint16) Destination {
 	return Destination{Via: Broadcast, To: netip.AddrPortFrom(limitedBroadcast, port), Interface: r.Interface}
 }

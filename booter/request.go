@@ -64,6 +64,7 @@ const (
 // address is the zero Addr where its option is absent; a header address may
 // also be 0.0.0.0. IPv4 addresses must be in their 4-byte form.
 type Request struct {
+	// The header, and option 53.
 	Parsed    Flaw        // what the parser found; "" if it read the packet whole
 	Type      MessageType // option 53
 	HType     uint8       // hardware type
@@ -74,6 +75,7 @@ type Request struct {
 	ClientIP  netip.Addr // ciaddr: the address it says it has
 	RelayIP   netip.Addr // giaddr
 
+	// The options. One of wrong length counts as absent (BOOT-23), but for 93.
 	Requested   netip.Addr // option 50
 	ServerID    netip.Addr // option 54
 	MaxMessage  uint16     // option 57, 0 if absent
@@ -83,10 +85,13 @@ type Request struct {
 	UserClasses []string   // option 77, raw or in the tuples of RFC 3004
 	IPXE        bool       // option 175 is there
 
+	// What the relay says, in suboptions of 82. Without a relay (giaddr unset)
+	// the addresses are not heeded: any client can write them.
 	LinkSelection  netip.Addr // suboption 82/5 (RFC 3527)
 	ServerOverride netip.Addr // suboption 82/11 (RFC 5107)
 	RelayPort      bool       // suboption 82/19 is there (RFC 8357)
 
+	// How it came.
 	BootPort  bool           // it came to port 4011, not 67
 	Source    netip.AddrPort // of the UDP packet
 	Interface string         // that received it, as in [Link.Name]
@@ -110,14 +115,17 @@ type Offered struct {
 	Client  Client
 }
 
-// outstanding reports whether the offer was made in the last so much time.
+// outstanding reports whether the offer was made in the last so much time. One
+// from the future, as a clock that was set back leaves behind, was not.
 func (o Offered) outstanding(now time.Time, last time.Duration) bool {
 	age := now.Sub(o.At)
 	return !o.At.IsZero() && age >= 0 && age <= last
 }
 
 // Flaw says why the packet counts as malformed, "" if it does not. What the
-// parser found comes first.
+// parser found comes first. A hardware address that is no MAC is a flaw, as
+// there is then no record to look for: some UEFI firmware can send its GUID
+// there, with a length of 16.
 func (r *Request) Flaw() Flaw {
 	switch {
 	case r.Parsed != "":
@@ -135,7 +143,8 @@ func (r *Request) Flaw() Flaw {
 }
 
 // strayAddress reports whether an address is none of IPv4, or whether one
-// that replies go to is not a host's.
+// that replies go to is not a host's: a forged one must not make the booter
+// send to a group.
 func (r *Request) strayAddress() bool {
 	for _, a := range [...]netip.Addr{r.Requested, r.ServerID, r.LinkSelection, r.ServerOverride} {
 		if a.IsValid() && !a.Is4() {

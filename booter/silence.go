@@ -4,7 +4,10 @@ package booter
 // stable: it is the wire name, the log field and the counter's label.
 type Silence string
 
-// The reasons, in the order of BOOT-21: of several that apply, the first.
+// The reasons, in the order of BOOT-21: of several that apply, the first. It
+// runs from the packet, by what is read first, to the network, the record and
+// at last the image, so a reason tells how far the packet came. Renaming one
+// breaks the counters and rules of those who watch them.
 const (
 	Malformed           Silence = "malformed"
 	RateMAC             Silence = "rate-mac"
@@ -34,6 +37,7 @@ type Reason struct {
 	Change  string // what would change the answer
 }
 
+// reasons is the table, in the same order.
 var reasons = [...]Reason{
 	{Malformed, "BOOT-23",
 		"The packet is no whole DHCP request of an Ethernet client.",
