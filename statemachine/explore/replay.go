@@ -79,7 +79,7 @@ func (p *path[S, I, K]) settles() error {
 	}
 	alone := Model[S, I, K]{
 		Name: p.m.Name, Start: []S{p.last()}, Step: p.m.Step, Key: p.m.Key,
-		Stable: p.m.Stable, Class: p.m.Class, Held: p.m.Held,
+		Stable: p.m.Stable, Held: p.m.Held,
 		Inputs: func(s S) iter.Seq[I] { return p.m.system(s) },
 	}
 	_, err := Run(alone, Limits{})

@@ -82,6 +82,10 @@ func TestReplaySettles(t *testing.T) {
 	if !ok || len(c.Inputs) != 3 || c.Law != explore.Settles {
 		t.Errorf("got %v, want the wedge told", err)
 	}
+	h.Inputs = h.Inputs[:1]
+	if _, err := explore.Replay(installer(false), h); err != nil {
+		t.Errorf("a report could still be lost, but then faults have stopped: %v", err)
+	}
 	m := installer(true)
 	m.Stable = nil
 	if err := explore.Retell(m, h); err == nil || !strings.Contains(err.Error(), "without Stable") {

@@ -16,7 +16,7 @@ type mark uint8
 const (
 	stable   mark = 1 << iota // the model calls it stable
 	hopeful                   // System steps can lead to a stable state
-	restless                  // not stable, and come back to for ever
+	restless                  // not stable, in a bottom component
 	closed                    // its component is complete
 )
 
@@ -39,8 +39,8 @@ func (g *graph) add(to uint32) { g.to = append(g.to, to) }
 func (g *graph) steps(n uint32) []uint32 { return g.to[g.first[n]:g.first[n+1]] }
 
 // settle judges liveness once the walk has closed. A state without hope comes
-// before a restless one, since it is the plainer fault; of either kind the one
-// nearest to the start is told.
+// before one that is only restless, since it is the plainer fault; of either kind
+// the one nearest to the start is told.
 func (w *walk[S, I, K]) settle() error {
 	if w.m.Stable == nil {
 		return nil
@@ -166,7 +166,7 @@ func (t *tarjan) complete(root uint32) {
 		if found != 0 {
 			t.marks[n] |= hopeful
 		}
-		if bottom && found&stable != 0 && t.marks[n]&stable == 0 {
+		if bottom && t.marks[n]&stable == 0 {
 			t.marks[n] |= restless
 		}
 	}

@@ -64,6 +64,19 @@ func TestFlappingIsRestless(t *testing.T) {
 	holds(t, m) // not asked
 }
 
+// Flapping with a way out ends in rest, by fairness.
+func TestWayOutIsTakenInTheEnd(t *testing.T) {
+	next := map[string][2]string{"up": {"down", "gone"}, "down": {"up", "up"}, "gone": {"gone", "gone"}}
+	m := explore.Model[string, int, string]{
+		Name: "flap", Start: []string{"down"}, Inputs: seq[string](0, 1), Key: same[string],
+		Step:   func(s string, in int) (string, error) { return next[s][in], nil },
+		Stable: func(s string) bool { return s != "up" },
+	}
+	holds(t, m)
+	m.Stable = func(s string) bool { return s != "gone" }
+	broken(t, m, explore.Settles, 2)
+}
+
 // A state nobody can leave is worse than one that flaps, and told first, even
 // if it is farther.
 func TestHopelessComesBeforeRestless(t *testing.T) {
@@ -129,6 +142,17 @@ func TestBytesAreNearTheHeap(t *testing.T) {
 	}
 	if real := after - before; r.Bytes < real*2/3 || r.Bytes > real*3/2 {
 		t.Errorf("the estimate is %d bytes, the heap grew by %d", r.Bytes, real)
+	}
+}
+
+// Liveness adds its part to the estimate.
+func TestBytesOfLiveness(t *testing.T) {
+	m := chain(1000, nil)
+	without := holds(t, m)
+	m.Stable = func(s int) bool { return s == 999 }
+	with := holds(t, m)
+	if added := with.Bytes - without.Bytes; added < 37*999 || added > 40*1000 {
+		t.Errorf("liveness adds %d bytes to %d states and %d steps", added, with.States, with.Accepted)
 	}
 }
 
