@@ -103,11 +103,6 @@ func TestExpiry(t *testing.T) {
 	r.now = r.Deadline.Add(-1)
 	r.refused(t, sm.Conflict, registration.SetupExpired)
 	r = drained(t)
-	r.Deadline = r.Deadline.AddDate(-3000, 0, 0)
-	if r.do(t, registration.SetupExpired); r.State != registration.AwaitingSetup {
-		t.Error(r.State)
-	}
-	r = drained(t)
 	r.Deadline = newRow().Deadline // none
 	if r.do(t, registration.SetupExpired); r.State != registration.AwaitingSetup {
 		t.Error(r.State)
