@@ -106,6 +106,7 @@ func TestParseRowRefuses(t *testing.T) {
 		"far time":           {set(9, 0x7f), "time: year"},
 		"before 1970":        {set(9, bytes.Repeat([]byte{0xff}, 8)...), "year 1969"},
 		"long second":        {set(17, max32...), "a second or more"},
+		"a whole second":     {set(17, binary.BigEndian.AppendUint32(nil, 1e9)...), "a second or more"},
 		"huge actor":         {set(21, max32...), "cut off"},
 		"huge count of fact": {set(facts, max32...), "cut off"},
 		"no fact":            {set(facts, 0, 0, 0, 0), ""},

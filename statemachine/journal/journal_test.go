@@ -186,6 +186,49 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
+// What is just at its bound is a row still, and reads back.
+func TestAppendTakesWhatIsAtItsBound(t *testing.T) {
+	long := func(n int) string { return strings.Repeat("a", n) }
+	for name, change := range map[string]func(*Entry){
+		"actor":   func(e *Entry) { e.Actor = long(MaxActor) },
+		"type":    func(e *Entry) { e.Facts[0].Type = long(MaxType) },
+		"subject": func(e *Entry) { e.Facts[0].Subject = long(MaxSubject) },
+		"body":    func(e *Entry) { e.Facts[0].Body = long(MaxBody) },
+		"key":     func(e *Entry) { e.Keys = []string{long(MaxKey)} },
+		"facts":   func(e *Entry) { e.Facts = slices.Repeat(e.Facts, MaxFacts) },
+		"1970":    func(e *Entry) { e.Time = time.Unix(0, 0) },
+		"9999":    func(e *Entry) { e.Time = time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC) },
+		"keys": func(e *Entry) {
+			e.Keys = nil
+			for i := range MaxKeys {
+				e.Keys = append(e.Keys, fmt.Sprint(i))
+			}
+		},
+		"row": func(e *Entry) {
+			room := MaxRow - (Row{Actor: "ann"}).size()
+			full := Fact{Type: "a", Body: long(MaxBody)}
+			for ; room > 0; room -= 3*4 + 1 + len(full.Body) {
+				full.Body = full.Body[:min(MaxBody, room-3*4-1)]
+				e.Facts = append(e.Facts, full)
+			}
+			e.Facts, e.Keys = e.Facts[1:], nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := entry(1)
+			change(&e)
+			rows, _ := build(t, Start(""), e)
+			b := forms(t, rows)[0]
+			if name == "row" && len(b) != MaxRow {
+				t.Fatalf("the row has %d bytes, want MaxRow", len(b))
+			}
+			if back, err := ParseRow(b); err != nil || back.Hash() != rows[0].Hash() {
+				t.Errorf("does not read back: %v", err)
+			}
+		})
+	}
+}
+
 func TestTypesOfEvent2(t *testing.T) {
 	for _, name := range []string{"node.cordoned", "security.node.duplicate-session", "registration.awaiting_setup", "a", strings.Repeat("a", MaxType)} {
 		e := entry(1)
