@@ -311,93 +311,111 @@ func TestRowsStopWhenAsked(t *testing.T) {
 	}
 }
 
-// L14, L15, L16, L27 over any sequence of calls: the ledger keeps to a model
-// that knows every session there ever was.
+// A ledgerModel knows every session there ever was, and what each node's newest
+// one is.
+type ledgerModel struct {
+	ledger   *liveness.Ledger[string]
+	now      liveness.Instant
+	nodes    map[string]modelNode
+	removed  map[string]int // how often each node was removed
+	sessions []modelSession
+}
+
+type modelNode struct {
+	seen  liveness.Instant
+	epoch uint64
+	open  bool
+}
+
+type modelSession struct {
+	node   string
+	life   int // the value of removed when it was opened
+	epoch  uint64
+	handle liveness.Handle
+}
+
+func (m *ledgerModel) pass(t *rapid.T) {
+	m.now = m.now.Add(time.Duration(rapid.IntRange(-5, 30).Draw(t, "s")) * time.Second)
+}
+
+func (m *ledgerModel) open(t *rapid.T) {
+	n, epoch := drawNode(t), rapid.Uint64Range(0, 12).Draw(t, "epoch")
+	h, err := m.ledger.Open(n, epoch, m.now)
+	was := m.nodes[n]
+	if (err == nil) != (epoch > was.epoch) {
+		t.Fatalf("epoch %d after %d: %v", epoch, was.epoch, err)
+	}
+	if err == nil {
+		m.nodes[n] = modelNode{max(was.seen, m.now), epoch, true}
+		m.sessions = append(m.sessions, modelSession{n, m.removed[n], epoch, h})
+	}
+}
+
+// speak lets any session beat or close, newest or not.
+func (m *ledgerModel) speak(t *rapid.T) {
+	if len(m.sessions) == 0 {
+		return
+	}
+	s := rapid.SampledFrom(m.sessions).Draw(t, "session")
+	closing := rapid.Bool().Draw(t, "close")
+	act := m.ledger.Beat
+	if closing {
+		act = m.ledger.Close
+	}
+	want := m.refusal(s)
+	if got := code(t, act(s.handle, m.now)); got != want {
+		t.Fatalf("%q, want %q", got, want)
+	}
+	if was := m.nodes[s.node]; want == "" {
+		m.nodes[s.node] = modelNode{max(was.seen, m.now), was.epoch, !closing}
+	}
+}
+
+// refusal is the code with which s is refused, "" if it may speak.
+func (m *ledgerModel) refusal(s modelSession) string {
+	n, ok := m.nodes[s.node]
+	switch {
+	case !ok || s.life != m.removed[s.node]:
+		return "NOT_FOUND"
+	case n.epoch != s.epoch:
+		return "CONFLICT"
+	case !n.open:
+		return "INVALID_STATE"
+	}
+	return ""
+}
+
+func (m *ledgerModel) remove(t *rapid.T) {
+	n := drawNode(t)
+	if _, ok := m.nodes[n]; m.ledger.Remove(n) != ok {
+		t.Fatalf("%s was there: %t", n, ok)
+	}
+	delete(m.nodes, n)
+	m.removed[n]++
+}
+
+func (m *ledgerModel) check(t *rapid.T) {
+	if m.ledger.Len() != len(m.nodes) {
+		t.Fatalf("%d nodes, want %d", m.ledger.Len(), len(m.nodes))
+	}
+	for n, e := range m.nodes {
+		if got, ok := m.ledger.Seen(n); !ok || got != e.seen {
+			t.Fatalf("%s seen at %d, %t; want %d", n, got, ok, e.seen)
+		}
+	}
+}
+
+func drawNode(t *rapid.T) string { return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "node") }
+
+// L14, L15, L27 over any sequence of calls.
 func TestLedgerAgainstAModel(t *testing.T) {
-	type session struct {
-		node   string
-		epoch  uint64
-		handle liveness.Handle
-	}
-	type entry struct {
-		seen  liveness.Instant
-		epoch uint64
-		open  bool
-	}
 	rapid.Check(t, func(t *rapid.T) {
-		l := liveness.NewLedger[string](0)
-		now, model := sec(0), map[string]entry{}
-		var sessions []session
-		life := map[int]int{} // session -> how often its node had been removed
-		removed := map[string]int{}
-		node := rapid.SampledFrom([]string{"a", "b", "c"})
-		// held says whether session i may still speak, and if not with what code.
-		held := func(i int) string {
-			s := sessions[i]
-			e, ok := model[s.node]
-			switch {
-			case !ok || life[i] != removed[s.node]:
-				return "NOT_FOUND"
-			case e.epoch != s.epoch:
-				return "CONFLICT"
-			case !e.open:
-				return "INVALID_STATE"
-			}
-			return ""
+		m := &ledgerModel{
+			ledger: liveness.NewLedger[string](0), now: sec(0),
+			nodes: map[string]modelNode{}, removed: map[string]int{},
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"pass": func(t *rapid.T) { now = now.Add(time.Duration(rapid.IntRange(-5, 30).Draw(t, "s")) * time.Second) },
-			"open": func(t *rapid.T) {
-				n, epoch := node.Draw(t, "node"), rapid.Uint64Range(0, 12).Draw(t, "epoch")
-				h, err := l.Open(n, epoch, now)
-				e := model[n]
-				if (err == nil) != (epoch > e.epoch) {
-					t.Fatalf("epoch %d after %d: %v", epoch, e.epoch, err)
-				}
-				if err != nil {
-					return
-				}
-				model[n] = entry{max(e.seen, now), epoch, true}
-				life[len(sessions)] = removed[n]
-				sessions = append(sessions, session{n, epoch, h})
-			},
-			"beat or close": func(t *rapid.T) {
-				if len(sessions) == 0 {
-					return
-				}
-				i := rapid.IntRange(0, len(sessions)-1).Draw(t, "session")
-				closing := rapid.Bool().Draw(t, "close")
-				act := l.Beat
-				if closing {
-					act = l.Close
-				}
-				want := held(i)
-				if got := code(t, act(sessions[i].handle, now)); got != want {
-					t.Fatalf("%q, want %q", got, want)
-				}
-				if n := sessions[i].node; want == "" {
-					e := model[n]
-					model[n] = entry{max(e.seen, now), e.epoch, !closing}
-				}
-			},
-			"remove": func(t *rapid.T) {
-				n := node.Draw(t, "node")
-				if _, ok := model[n]; l.Remove(n) != ok {
-					t.Fatalf("%s was there: %t", n, ok)
-				}
-				delete(model, n)
-				removed[n]++
-			},
-			"": func(t *rapid.T) {
-				if l.Len() != len(model) {
-					t.Fatalf("%d nodes, want %d", l.Len(), len(model))
-				}
-				for n, e := range model {
-					if got, ok := l.Seen(n); !ok || got != e.seen {
-						t.Fatalf("%s seen at %d, %t; want %d", n, got, ok, e.seen)
-					}
-				}
-			},
+			"pass": m.pass, "open": m.open, "beat or close": m.speak, "remove": m.remove, "": m.check,
 		})
 	})
 }
