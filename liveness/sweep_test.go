@@ -136,12 +136,13 @@ func TestFreeze(t *testing.T) {
 // A frozen node without a live session is not called connected either.
 func TestFrozenNodesAreDisconnected(t *testing.T) {
 	now := sec(1000)
-	os := rack(0, 4, time.Minute, now)
+	os := rack(0, 5, time.Minute, now)
 	os[1].State = d
 	os[2].State, os[2].Since, os[2].Pool = u, sec(1), &liveness.Pool{Kind: liveness.Provider, LostAfter: 1}
 	os[3].State = ""
+	os[4].State = l // in a pool that has no lost nodes any more: a change for the better
 	got, rep := sweep(onTime(now), os)
-	if want := []change{{0, c, d}, {3, "", d}}; !slices.Equal(got, want) || rep.Held != 4 {
+	if want := []change{{0, c, d}, {3, "", d}, {4, l, u}}; !slices.Equal(got, want) || rep.Held != 4 {
 		t.Errorf("%v, %d held; want %v", got, rep.Held, want)
 	}
 }
