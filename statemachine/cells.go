@@ -18,9 +18,9 @@ type Cell[S, E ~string] struct {
 	To      S    // From where it stays or refuses
 	Stays   bool // accepted, without a move
 	Refused *Refused
-	Ends    E
+	Ends    E // the report as which an open attempt ends; empty where it goes on
 	Opens   time.Duration
-	Forgets bool
+	Forgets bool // as Rule.Forget
 	Rule    int  // position in Spec.Rules
 	Default bool // decided by a rule without From
 }
@@ -38,6 +38,7 @@ func (t *Table[S, E]) Cells() iter.Seq[Cell[S, E]] {
 	}
 }
 
+// cellOf is the public face of a choice in the i-th cell.
 func (t *Table[S, E]) cellOf(i int, ch *choice[S, E]) Cell[S, E] {
 	from := t.spec.States[i/t.width].Name
 	return Cell[S, E]{From: from, On: E(t.names[i%t.width]), When: ch.when, To: ch.to,
@@ -71,6 +72,7 @@ func (t *Table[S, E]) Cell(from S, on E, holds Guard) (Cell[S, E], bool) {
 	return Cell[S, E]{}, false
 }
 
+// choices yields the choices of a cell in the order of their rules.
 func (c *cell[S, E]) choices() iter.Seq[*choice[S, E]] {
 	return func(yield func(*choice[S, E]) bool) {
 		if !yield(&c.first) {
@@ -93,6 +95,7 @@ func (t *Table[S, E]) Legal(s S) []string {
 	return nil
 }
 
+// accepted lists the events that a state accepts under some valuation.
 func (t *Table[S, E]) accepted(state int) []string {
 	var legal []string
 	for j, on := range t.names {

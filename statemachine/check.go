@@ -50,6 +50,7 @@ func names[N ~string](list []N) []string {
 	return out
 }
 
+// list demands names that are there, short and distinct.
 func (c *compiler[S, E]) list(what string, names []string) {
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -60,6 +61,8 @@ func (c *compiler[S, E]) list(what string, names []string) {
 	}
 }
 
+// declaredStates checks each state by itself. At most one is absent: a record
+// that does not exist is in no two states.
 func (c *compiler[S, E]) declaredStates() {
 	c.list("state", c.stateNames())
 	absent := 0
@@ -75,6 +78,7 @@ func (c *compiler[S, E]) declaredStates() {
 	}
 }
 
+// stateNames lists the states in the spec's order, which is table order.
 func (c *compiler[S, E]) stateNames() []string {
 	out := make([]string, len(c.spec.States))
 	for i := range c.spec.States {
@@ -111,6 +115,7 @@ func (c *compiler[S, E]) attempt(st State[S, E]) {
 	}
 }
 
+// rules checks each rule by itself and counts the events that they name.
 func (c *compiler[S, E]) rules() {
 	events := map[E]bool{}
 	for k, r := range c.spec.Rules {
@@ -122,6 +127,7 @@ func (c *compiler[S, E]) rules() {
 	}
 }
 
+// rule checks what rule k says, but for the names in it.
 func (c *compiler[S, E]) rule(k int, r Rule[S, E]) {
 	outcomes := 0
 	for _, set := range []bool{r.To != "", r.Stay, r.Refuse != ""} {
@@ -170,6 +176,8 @@ func (c *compiler[S, E]) targets(k int, r Rule[S, E]) {
 	}
 }
 
+// groups checks OneOf. Groups are disjoint: overlapping ones could contradict
+// each other where no single cell shows it.
 func (c *compiler[S, E]) groups() {
 	var grouped Guard
 	for _, g := range c.spec.OneOf {
@@ -183,12 +191,14 @@ func (c *compiler[S, E]) groups() {
 	}
 }
 
+// state demands that s is declared.
 func (c *compiler[S, E]) state(what string, s S) {
 	if !slices.ContainsFunc(c.spec.States, func(st State[S, E]) bool { return st.Name == s }) {
 		c.bad("%s names the unknown state %q", what, s)
 	}
 }
 
+// event demands that some rule decides on: an event is what rules name.
 func (c *compiler[S, E]) event(what string, on E) {
 	if !slices.ContainsFunc(c.spec.Rules, func(r Rule[S, E]) bool { return r.On == on }) {
 		c.bad("%s names the event %q, which no rule decides", what, on)

@@ -40,9 +40,11 @@ func clone[S, E ~string](s Spec[S, E]) Spec[S, E] {
 type compiler[S, E ~string] struct {
 	*Table[S, E]
 	found []string
-	used  []bool // by rule: it decides some cell under some valuation
+	used  []bool      // by rule: it decides some cell under some valuation
+	on    map[E][]int // the rules of each event
 }
 
+// bad adds a finding.
 func (c *compiler[S, E]) bad(format string, a ...any) {
 	c.found = append(c.found, fmt.Sprintf(format, a...))
 }
@@ -72,13 +74,16 @@ func (c *compiler[S, E]) compile() {
 
 // eventNames lists the events in the order in which rules first name them.
 func (c *compiler[S, E]) eventNames() {
-	for _, r := range c.spec.Rules {
-		if !slices.Contains(c.Table.names, string(r.On)) {
+	c.on = map[E][]int{}
+	for k, r := range c.spec.Rules {
+		if c.on[r.On] == nil {
 			c.Table.names = append(c.Table.names, string(r.On))
 		}
+		c.on[r.On] = append(c.on[r.On], k)
 	}
 }
 
+// inform gathers what Step needs to know of a state.
 func (c *compiler[S, E]) inform(s State[S, E]) info[E] {
 	in := info[E]{deadline: s.Deadline, expire: s.Expire, drives: s.Drives, drops: c.all &^ s.Holds,
 		inFlight: s.Kind == InFlight, timed: s.Kind == Stable && s.Expire != "", absent: s.Kind == Absent}
@@ -88,6 +93,8 @@ func (c *compiler[S, E]) inform(s State[S, E]) info[E] {
 	return in
 }
 
+// refused makes the answer that a cell gives to everyone. What is legal
+// instead is filled in once all cells exist.
 func (c *compiler[S, E]) refused(from S, on E, code Code, why, req string) *Refused {
 	return &Refused{Machine: c.spec.Name, From: string(from), On: string(on), Why: why, Req: req, code: code}
 }
@@ -123,9 +130,8 @@ func (c *compiler[S, E]) cell(i, j int) {
 // event's default.
 func (c *compiler[S, E]) apply(from S, on E) (rules []int, fallback bool) {
 	var rest []int
-	for k, r := range c.spec.Rules {
-		switch {
-		case r.On != on:
+	for _, k := range c.on[on] {
+		switch r := &c.spec.Rules[k]; {
 		case r.From == nil:
 			rest = append(rest, k)
 		case slices.Contains(r.From, from):
@@ -166,6 +172,7 @@ func (c *compiler[S, E]) total(from S, on E, rules []int) bool {
 	return ok
 }
 
+// choice compiles rule k for state i and event j.
 func (c *compiler[S, E]) choice(i, j, k int) choice[S, E] {
 	r := &c.spec.Rules[k]
 	ch := choice[S, E]{when: r.When, to: r.To, ends: r.Ends, opens: r.Opens, forget: r.Forget, rule: int32(k)}
@@ -195,6 +202,7 @@ func (c *compiler[S, E]) legal() {
 	}
 }
 
+// tell writes into a cell's refusals what is legal instead.
 func (c *cell[S, E]) tell(legal []string) {
 	if c.stale != nil {
 		c.stale.Legal = legal

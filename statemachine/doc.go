@@ -6,7 +6,26 @@
 // the only authority: [Table.Next] decides a bare state, [Table.Step] a state
 // with its attempt (epoch, deadline, repeated and stale reports).
 //
+// # Rules
+//
+// A rule names an event and the states in which it decides. A rule without
+// states is the event's default: it decides wherever no rule of the event
+// names the state. Guards split a cell: as many rules as needed name the same
+// state and event, and their conditions divide the valuations among them.
+//
+// # Attempts
+//
+// Work that takes time is an attempt. Entering an in-flight state opens one,
+// and so does a rule with Opens in a stable state. An attempt has an epoch,
+// which comes in with the event, and a deadline. It ends by a report that
+// names its epoch, by an order, or by the state's expiry event, which is legal
+// from the deadline on. What decided it is remembered, so that the same report
+// may come again, by a retry or a slow path, and do no harm.
+//
+// # What it is not
+//
 // Nothing here reads a clock, draws a number or calls back. Guards are named
 // bits that the caller computes; the table only compares them, so it can be
-// checked, rendered and diffed without running anything.
+// checked, rendered and diffed without running anything. There are no nested
+// states and no parallel regions: two things that vary apart are two tables.
 package statemachine

@@ -113,6 +113,7 @@ var planted = []struct {
 		s.Rules = append(s.Rules, rule{On: pump.Fill, From: []pump.State{"filling"}, To: pump.Filling})
 	}, "rule 28 (fill) moves in-flight filling to itself, which opens no attempt; use Stay"},
 	{"in flight without attempt", func(s *spec) { s.Rules[17].From = s.Rules[17].From[2:]; s.Rules[18].Ends = pump.Failed }, "rule 18 (stop) ends the attempt in filling and stays there"},
+	{"report without attempt", func(s *spec) { s.Rules[9].Refuse, s.Rules[9].Stay = "", true }, "rule 9 accepts the report drained in none, which never holds an attempt"},
 	{"in flight forgets", func(s *spec) { s.Rules[1].Forget = true }, "rule 1 (install) ends the attempt in filling and stays there"},
 	{"field without a state", func(s *spec) { s.Fields = append(s.Fields, "rust") }, "no state holds the field rust"},
 }

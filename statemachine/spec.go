@@ -59,6 +59,8 @@ const (
 
 // State describes one state.
 type State[S, E ~string] struct {
+	// Name is what records and the wire say. It is never reused for another
+	// meaning, since old records keep it.
 	Name S
 	Kind Kind
 	// Deadline is how long an attempt may take: required for InFlight, else
@@ -67,6 +69,8 @@ type State[S, E ~string] struct {
 	// Expire is the event to raise at the deadline. A stable state has one
 	// only if a rule opens an attempt in it.
 	Expire E
+	// Drives are the actuators that may be driven in this state; an attempt
+	// may drive no more.
 	Drives Actuators
 	Holds  Fields // fields that a record in this state may have
 	Means  string // for pages: what is true of a machine here
@@ -79,16 +83,16 @@ type Rule[S, E ~string] struct {
 	From []S // nil: every state that no other rule of On names
 	When When
 
-	To     S
-	Stay   bool
-	Refuse Code
+	To     S    // move there, or stay if it is there
+	Stay   bool // accept, and change no state
+	Refuse Code // change nothing, and say why
 
 	// Opens gives an attempt to a stable state: a new epoch, due after this
 	// long. InFlight states open theirs by themselves.
 	Opens time.Duration
-	// Ends records the open attempt, if there is one, as decided by this report, so that the
-	// report's repeats succeed without effect. A report that moves ends as
-	// itself when Ends is empty.
+	// Ends records the open attempt, if there is one, as decided by this
+	// report, so that the report's repeats succeed without effect. A report
+	// that moves ends as itself when Ends is empty.
 	Ends E
 	// Forget drops the memory of past attempts: late reports and repeats are
 	// stale from then on. The epoch stays, so that it only grows.
@@ -101,11 +105,11 @@ type Rule[S, E ~string] struct {
 // Spec is what a table is made from.
 type Spec[S, E ~string] struct {
 	Name    string
-	Start   []S // where records begin
-	Guards  []string
-	OneOf   []Guard // groups of guards of which exactly one holds
-	Fields  []string
-	Reports []E // events that name the epoch of an attempt
+	Start   []S      // where records begin
+	Guards  []string // in the order of their bits
+	OneOf   []Guard  // disjoint groups of guards; exactly one of each group holds
+	Fields  []string // in the order of their bits
+	Reports []E      // events that name the epoch of an attempt
 	States  []State[S, E]
 	Rules   []Rule[S, E]
 }

@@ -18,7 +18,7 @@ type At[S, E ~string] struct {
 // Event is what happens. Only reports name an Epoch.
 type Event[E ~string] struct {
 	On    E
-	Epoch uint64 // the attempt that a report speaks of
+	Epoch uint64 // the attempt that a report speaks of; zero names none
 	// Next is the epoch for the attempt that this event may open. It must be
 	// above every epoch before it (EDGE-7); the caller counts it up when the
 	// step took it.
@@ -29,7 +29,10 @@ type Event[E ~string] struct {
 // Step decides one event of a machine with its attempt, and returns where it
 // stands then; on error that is at, unchanged.
 //
-// A report of another epoch is refused with CONFLICT; the same report of an
+// The order of checks: unknown names, a repeat, the table's refusal, a stale
+// report, an early expiry, the new attempt.
+//
+// A report of another epoch, or of none, is refused with CONFLICT; the same report of an
 // epoch that it decided succeeds without effect, whatever event decided it
 // (MACH-4, EDGE-7). An expiry before its deadline is refused; a report after
 // the deadline is accepted as long as nothing has expired the attempt
@@ -100,6 +103,9 @@ func (s *info[E]) open(deadline time.Time) bool {
 	return s.inFlight || s.timed && !deadline.IsZero()
 }
 
+// badAttempt refuses an event that opens an attempt with a used epoch or an
+// impossible deadline.
+//
 //go:noinline
 func (t *Table[S, E]) badAttempt(at At[S, E], ev Event[E]) error {
 	return &Refused{Machine: t.spec.Name, From: string(at.State), On: string(ev.On), code: InvalidInput,

@@ -8,15 +8,16 @@ type Table[S, E ~string] struct {
 	spec   Spec[S, E]
 	states index
 	events index
-	names  []string // events in table order
-	width  int      // events a state
-	cells  []cell[S, E]
-	info   []info[E] // by state
-	all    Fields
-	report []bool // by event
+	names  []string     // events in table order
+	width  int          // events a state
+	cells  []cell[S, E] // by state, then by event
+	info   []info[E]    // by state
+	all    Fields       // every declared field
+	report []bool       // by event
 }
 
-// cell holds the choices of one state and event. Most have one.
+// cell holds the choices of one state and event. Most have one, which lies in
+// the cell itself, so that deciding touches no other memory.
 type cell[S, E ~string] struct {
 	first   choice[S, E]
 	more    []choice[S, E]
@@ -27,11 +28,11 @@ type cell[S, E ~string] struct {
 // choice is one rule in one cell.
 type choice[S, E ~string] struct {
 	when     When
-	to       S
-	refused  *Refused
-	ends     E
+	to       S        // its own state where it stays or refuses
+	refused  *Refused // made once, shared by all who are refused
+	ends     E        // as Rule.Ends, with the default of reports filled in
 	opens    time.Duration
-	rule     int32
+	rule     int32 // position in Spec.Rules
 	state    int32 // position of to in info
 	forget   bool
 	fallback bool // decided by the default of its event
@@ -41,9 +42,9 @@ type choice[S, E ~string] struct {
 type info[E ~string] struct {
 	deadline time.Duration
 	expire   E
-	early    *Refused // Expire before its time
+	early    *Refused // answers expire before its time
 	drives   Actuators
-	drops    Fields
+	drops    Fields // all fields but those that it holds
 	inFlight bool
 	timed    bool // stable, and may hold an attempt
 	absent   bool
@@ -92,6 +93,9 @@ func (c *cell[S, E]) pick(g Guard) *choice[S, E] {
 	return nil
 }
 
+// unknown refuses a name that the table does not know. It is kept out of the
+// callers, which stay small.
+//
 //go:noinline
 func (t *Table[S, E]) unknown(from S, on E) error {
 	r := &Refused{Machine: t.spec.Name, From: string(from), On: string(on), code: InvalidState,
@@ -103,6 +107,8 @@ func (t *Table[S, E]) unknown(from S, on E) error {
 	return r
 }
 
+// badGuards refuses guards that break a OneOf group.
+//
 //go:noinline
 func (t *Table[S, E]) badGuards(from S, on E) error {
 	return &Refused{Machine: t.spec.Name, From: string(from), On: string(on), code: InvalidInput,

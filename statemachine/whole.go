@@ -106,13 +106,17 @@ func (c *compiler[S, E]) opensInto(i int) bool {
 }
 
 // keeps demands that an in-flight state keeps its attempt as long as it
-// lasts: what ends the attempt also leaves the state.
+// lasts: what ends the attempt also leaves the state. It also demands that a
+// report is accepted only where an attempt may be open; elsewhere it is always
+// stale, and a rule that accepts it would never be taken.
 func (c *compiler[S, E]) keeps(i int) {
 	st := &c.spec.States[i]
 	for j := range c.width {
 		for ch := range c.cells[i*c.width+j].choices() {
 			r := &c.spec.Rules[ch.rule]
 			switch {
+			case c.report[j] && ch.refused == nil && st.Kind != InFlight && !c.info[i].timed:
+				c.bad("rule %d accepts the report %s in %s, which never holds an attempt", ch.rule, r.On, st.Name)
 			case st.Kind != InFlight || ch.to != st.Name:
 			case r.To != "":
 				c.bad("rule %d (%s) moves in-flight %s to itself, which opens no attempt; use Stay", ch.rule, r.On, st.Name)

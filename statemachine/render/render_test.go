@@ -2,6 +2,7 @@ package render_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func TestPageShowsEveryChange(t *testing.T) {
 		"effect, forgets": func(s *spec) { s.Rules[22].Forget = false },
 		"start":           func(s *spec) { s.Start = append(s.Start, pump.Idle) },
 		"guard":           func(s *spec) { s.Guards[0] = "ready" },
-		"report":          func(s *spec) { s.Reports = append(s.Reports, pump.Scrap) },
+		"report":          func(s *spec) { s.Reports = s.Reports[1:] },
 		"group":           func(s *spec) { s.Guards = append(s.Guards, "x", "y"); s.OneOf = append(s.OneOf, 24) },
 		"kind":            func(s *spec) { s.States[5].Kind = statemachine.Stable },
 	} {
@@ -60,6 +61,114 @@ func TestPageShowsEveryChange(t *testing.T) {
 				t.Error("the page does not show it")
 			}
 		})
+	}
+}
+
+// columns counts the cells of a Markdown table's row.
+func columns(row string) int {
+	return strings.Count(strings.ReplaceAll(row, `\|`, ""), "|") - 1
+}
+
+// Every table of a page is rectangular, whatever its text.
+func TestTablesAreRectangular(t *testing.T) {
+	odd := pump.Spec()
+	odd.States[1].Means, odd.Rules[5].Why, odd.Rules[0].Req = "a|b", "||", "|\n|"
+	for _, table := range []*statemachine.Table[pump.State, pump.On]{pump.Table(), statemachine.Must(odd)} {
+		width, tables := 0, 0
+		for line := range strings.Lines(render.Page(table)) {
+			switch {
+			case !strings.HasPrefix(line, "|"):
+				width = 0
+			case width == 0:
+				width, tables = columns(line), tables+1
+			case columns(line) != width:
+				t.Errorf("%d columns, not %d: %s", columns(line), width, line)
+			}
+		}
+		if tables != 6 {
+			t.Errorf("%d tables, want 6", tables)
+		}
+	}
+}
+
+// section is the rows of a page's table under a heading.
+func section(page, title string) (rows []string) {
+	_, rest, _ := strings.Cut(page, "\n## "+title+"\n\n")
+	for line := range strings.Lines(rest) {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		rows = append(rows, strings.TrimSpace(line))
+	}
+	if len(rows) < 2 {
+		return nil
+	}
+	return rows[2:] // without the head
+}
+
+// Each state, rule and event has its row, each in its section.
+func TestPageHoldsAllOfTheTable(t *testing.T) {
+	table := pump.Table()
+	page, n := render.Page(table), table.Size()
+	if got := len(section(page, "States")); got != n.States {
+		t.Errorf("%d states of %d", got, n.States)
+	}
+	if got := len(section(page, "Moves")) + len(section(page, "Stays")) + len(section(page, "Refusals")); got != n.Rules {
+		t.Errorf("%d rules of %d", got, n.Rules)
+	}
+	if got := len(section(page, "Matrix")); got != n.Events {
+		t.Errorf("%d events of %d", got, n.Events)
+	}
+	defaults := 0
+	for _, row := range section(page, "Decided by default") {
+		defaults += 1 + strings.Count(strings.Split(row, "|")[2], ",")
+	}
+	if defaults != n.Default {
+		t.Errorf("%d default pairs of %d", defaults, n.Default)
+	}
+}
+
+// The matrix says what the table answers.
+func TestMatrixSaysWhatTheTableSays(t *testing.T) {
+	table := pump.Table()
+	var states []pump.State
+	for st := range table.States() {
+		states = append(states, st.Name)
+	}
+	for _, row := range section(render.Page(table), "Matrix") {
+		cells := strings.Split(strings.Trim(row, "| "), " | ")
+		for i, from := range states {
+			for _, g := range []statemachine.Guard{pump.Wet, pump.Dry, pump.Wet | pump.Primed, pump.Dry | pump.Primed} {
+				to, err := table.Next(from, pump.On(cells[0]), g)
+				want := string(to)
+				switch {
+				case err != nil:
+					want = "-"
+				case to == from:
+					want = "stay"
+				}
+				if !slices.Contains(strings.Split(cells[i+1], " or "), want) {
+					t.Errorf("%s, %s, %b: the matrix says %q, the table %q", from, cells[0], g, cells[i+1], want)
+				}
+			}
+		}
+	}
+}
+
+// The diagram has every move once, and nothing but moves.
+func TestMermaidHasEveryMove(t *testing.T) {
+	table := pump.Table()
+	var want, got int
+	for range table.Moves() {
+		want++
+	}
+	for line := range strings.Lines(render.Mermaid(table)) {
+		if _, labels, ok := strings.Cut(line, " : "); ok {
+			got += 1 + strings.Count(labels, "<br/>")
+		}
+	}
+	if got != want {
+		t.Errorf("%d moves of %d", got, want)
 	}
 }
 
