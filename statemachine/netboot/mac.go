@@ -89,9 +89,13 @@ func (id *ServerID) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
+	var got ServerID
 	if len(b) != hex.EncodedLen(len(id)) {
 		return &BadName{"server ID", string(b[:min(len(b), MaxTag)]), "want 32 hexadecimal digits"}
 	}
-	_, err := hex.Decode(id[:], b)
-	return err
+	if _, err := hex.Decode(got[:], b); err != nil {
+		return &BadName{"server ID", string(b), "want hexadecimal digits"}
+	}
+	*id = got
+	return nil
 }
