@@ -40,6 +40,7 @@ func (p *page[S, E]) outcomes(from S, on E) (out []string) {
 	return out
 }
 
+// outcome is what a cell comes to, in a word.
 func outcome[S, E ~string](c statemachine.Cell[S, E]) string {
 	switch {
 	case c.Refused != nil:
@@ -61,6 +62,7 @@ func (p *page[S, E]) defaults() {
 	}
 }
 
+// byDefault gathers what an event's default decides.
 func (p *page[S, E]) byDefault(on E) (states, outcomes []string) {
 	for c := range p.table.Cells() {
 		if c.On != on || !c.Default {

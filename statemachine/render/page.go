@@ -55,7 +55,7 @@ func texts[N ~string](names []N) (out []string) {
 	return out
 }
 
-// page is a Page being written.
+// page is a Page being written. Sections append to b in the order of the page.
 type page[S, E ~string] struct {
 	table *statemachine.Table[S, E]
 	spec  statemachine.Spec[S, E]
@@ -69,6 +69,8 @@ type decided struct {
 	from []string // in table order
 }
 
+// newPage gathers, from the table's cells, where each rule decides: rules
+// alone do not say it, for a default decides what is left.
 func newPage[S, E ~string](table *statemachine.Table[S, E]) *page[S, E] {
 	p := &page[S, E]{table: table, spec: table.Spec()}
 	p.rules = make([]decided, len(p.spec.Rules))
@@ -85,6 +87,7 @@ func newPage[S, E ~string](table *statemachine.Table[S, E]) *page[S, E] {
 	return p
 }
 
+// line writes one line. Text from the spec must be escaped before.
 func (p *page[S, E]) line(format string, a ...any) { fmt.Fprintf(&p.b, format+"\n", a...) }
 
 // head begins a section with a table of these columns.
@@ -105,6 +108,7 @@ func (p *page[S, E]) row(cells ...string) {
 	p.b.WriteString("|\n")
 }
 
+// states has a row for each state: what it is, how long, and what is safe.
 func (p *page[S, E]) states() {
 	p.head("States", "State", "Kind", "Deadline", "Expires by", "May be driven", "May hold", "Meaning")
 	for st := range p.table.States() {
@@ -116,6 +120,7 @@ func (p *page[S, E]) states() {
 	}
 }
 
+// kind is a state's kind, and whether records begin there.
 func (p *page[S, E]) kind(st statemachine.State[S, E]) string {
 	if slices.Contains(p.spec.Start, st.Name) {
 		return st.Kind.String() + ", start"
@@ -126,6 +131,7 @@ func (p *page[S, E]) kind(st statemachine.State[S, E]) string {
 // list spaces comma-separated names.
 func list(names string) string { return strings.ReplaceAll(names, ",", ", ") }
 
+// moves has a row for each rule that leads to a state.
 func (p *page[S, E]) moves() {
 	p.head("Moves", "Event", "In", "When", "To", "Effect", "Why", "Requirement")
 	for n := range p.rules {
@@ -135,6 +141,7 @@ func (p *page[S, E]) moves() {
 	}
 }
 
+// stays has a row for each rule that accepts without a move.
 func (p *page[S, E]) stays() {
 	p.head("Stays", "Event", "In", "When", "Effect", "Why", "Requirement")
 	for n := range p.rules {
@@ -144,6 +151,8 @@ func (p *page[S, E]) stays() {
 	}
 }
 
+// refusals has a row for each rule that refuses, with the reason that callers
+// are given.
 func (p *page[S, E]) refusals() {
 	p.head("Refusals", "Event", "In", "When", "Code", "Why", "Requirement")
 	for n := range p.rules {
@@ -153,6 +162,7 @@ func (p *page[S, E]) refusals() {
 	}
 }
 
+// where lists the states in which a rule decides.
 func (d *decided) where() string {
 	if d.rule.From == nil {
 		return "by default: " + strings.Join(d.from, ", ")
@@ -160,6 +170,7 @@ func (d *decided) where() string {
 	return strings.Join(d.from, ", ")
 }
 
+// when is a rule's condition; empty for always, to keep tables quiet.
 func (p *page[S, E]) when(d *decided) string {
 	if d.rule.When == (statemachine.When{}) {
 		return ""
@@ -167,6 +178,7 @@ func (p *page[S, E]) when(d *decided) string {
 	return p.table.WhenNames(d.rule.When)
 }
 
+// effect tells what a rule does to attempts.
 func (d *decided) effect() string {
 	var out []string
 	if d.rule.Ends != "" {
@@ -184,4 +196,5 @@ func (d *decided) effect() string {
 // escape keeps text within its cell of a Markdown table.
 func escape(s string) string { return markdown.Replace(s) }
 
+// markdown replaces what ends a cell, begins a tag or marks text.
 var markdown = strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ", "\r", " ", "`", "\\`", "*", `\*`, `\`, `\\`)

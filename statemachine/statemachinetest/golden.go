@@ -11,6 +11,8 @@ import (
 // update tells Golden to write files instead of comparing them.
 var update = updateFlag()
 
+// updateFlag declares -update unless a package before this one has, and reads
+// it late: flags are parsed after packages are initialised.
 func updateFlag() func() bool {
 	if flag.Lookup("update") == nil {
 		flag.Bool("update", false, "write golden files instead of comparing them")
@@ -59,6 +61,7 @@ func drift(was, is string) (line int, a, b string) {
 	return 0, "", ""
 }
 
+// at is a line of a text, or a mark where the text has ended.
 func at(lines []string, n int) string {
 	if n < len(lines) {
 		return lines[n]

@@ -23,7 +23,8 @@ type Taken[R any, S, E ~string] struct {
 	Known         bool // Cell exists: state and event are known
 }
 
-// Law is one promise that every Step of a table keeps.
+// Law is one promise that every Step of a table keeps. Check returns nil for a
+// step that the law does not speak of.
 type Law[R any, S, E ~string] struct {
 	Name  string
 	Check func(Taken[R, S, E]) error
@@ -58,9 +59,14 @@ func (k Taken[R, S, E]) repeat() bool {
 	return k.report() && k.Event.Epoch != 0 && k.Event.Epoch == k.Was.Epoch && k.Event.On == k.Was.Ended
 }
 
+// report reports whether the event names an epoch.
 func (k Taken[R, S, E]) report() bool { return k.Subject.Table.Reports(k.Event.On) }
-func (k Taken[R, S, E]) open() bool   { return k.Subject.Table.Open(k.Was) }
-func (k Taken[R, S, E]) same() bool   { return k.Subject.equal(k.Before, k.After) }
+
+// open reports whether an attempt was open before the step.
+func (k Taken[R, S, E]) open() bool { return k.Subject.Table.Open(k.Was) }
+
+// same reports whether the whole record is as it was.
+func (k Taken[R, S, E]) same() bool { return k.Subject.equal(k.Before, k.After) }
 
 // isStale reports whether the event is a report of no open attempt.
 func (k Taken[R, S, E]) isStale() bool {
@@ -72,6 +78,7 @@ func (k Taken[R, S, E]) isEarly() bool {
 	return k.Known && !k.repeat() && k.state(k.Was.State).Expire == k.Event.On && (!k.open() || k.Now.Before(k.Was.Deadline))
 }
 
+// state describes a state; the zero State where it is unknown.
 func (k Taken[R, S, E]) state(name S) statemachine.State[S, E] {
 	for st := range k.Subject.Table.States() {
 		if st.Name == name {
@@ -90,6 +97,7 @@ func (k Taken[R, S, E]) began() bool {
 	return k.Known && (into || k.Cell.Opens > 0) && k.Cell.Refused == nil && !k.repeat()
 }
 
+// forgets reports whether the table drops the memory of attempts here.
 func (k Taken[R, S, E]) forgets() bool {
 	return k.Cell.Forgets || k.state(k.Cell.To).Kind == statemachine.Absent
 }
@@ -112,6 +120,8 @@ func (k Taken[R, S, E]) coded() error {
 	return nil
 }
 
+// pure compares two calls with the same arguments: a Step that reads a clock,
+// counts, or changes its argument through a pointer decides them apart.
 func (k Taken[R, S, E]) pure() error {
 	if !k.Subject.equal(k.After, k.Again) || (k.Err == nil) != (k.ErrAgain == nil) {
 		return fmt.Errorf("first %+v, %v; then %+v, %v", k.After, k.Err, k.Again, k.ErrAgain)
@@ -133,6 +143,8 @@ func (k Taken[R, S, E]) refuses() error {
 	return nil
 }
 
+// accepts also proves EDGE-6: an overdue report is accepted until the attempt
+// is expired, and an expiry at the deadline is.
 func (k Taken[R, S, E]) accepts() error {
 	spoilt := k.began() && k.Event.Next <= k.Was.Epoch
 	if !k.Known || k.Cell.Refused != nil || k.isStale() || k.isEarly() || spoilt || k.Subject.Picky {
@@ -148,6 +160,7 @@ func (k Taken[R, S, E]) lands() error {
 	return nil
 }
 
+// epoch holds EDGE-7. An absent record has no epoch, so it may begin again.
 func (k Taken[R, S, E]) epoch() error {
 	switch {
 	case k.Err != nil || k.Is.Epoch == k.Was.Epoch || k.state(k.Is.State).Kind == statemachine.Absent:
@@ -158,6 +171,7 @@ func (k Taken[R, S, E]) epoch() error {
 	return nil
 }
 
+// opens holds MACH-4: state, epoch and deadline change in one step.
 func (k Taken[R, S, E]) opens() error {
 	if k.Err != nil || !k.began() {
 		return nil
@@ -187,6 +201,8 @@ func (k Taken[R, S, E]) ends() error {
 	return nil
 }
 
+// stale holds MACH-4. The error's code is Step's own: a table may refuse the
+// report before its epoch counts.
 func (k Taken[R, S, E]) stale() error {
 	if k.isStale() && (k.Err == nil || !k.same()) {
 		return fmt.Errorf("report of epoch %d at %+v: %v, now %+v", k.Event.Epoch, k.Was, k.Err, k.Is)
@@ -201,6 +217,8 @@ func (k Taken[R, S, E]) repeats() error {
 	return nil
 }
 
+// remembers holds EDGE-7: by whatever path an attempt was decided, the report
+// it was decided as is kept, and nothing else changes what is kept.
 func (k Taken[R, S, E]) remembers() error {
 	if !k.Known || k.Err != nil || k.repeat() || k.began() {
 		return nil

@@ -74,6 +74,7 @@ type line struct {
 	good, used     bool
 }
 
+// differ compares, and gathers what differs.
 type differ[S, E ~string] struct {
 	table *statemachine.Table[S, E]
 	spec  statemachine.Spec[S, E]
@@ -152,6 +153,7 @@ func parseWhen(text string, guards []string) (w statemachine.When, err error) {
 	return w, nil
 }
 
+// firstBit is the position of the lowest guard in g, which is not empty.
 func firstBit(g statemachine.Guard) (n int) {
 	for ; g&1 == 0; g >>= 1 {
 		n++
@@ -177,6 +179,7 @@ func (d *differ[S, E]) pair(from S, on E) {
 	}
 }
 
+// valuation compares one decision with the rows that speak of its pair.
 func (d *differ[S, E]) valuation(from S, on E, g statemachine.Guard, here []int) {
 	where := fmt.Sprintf("%s, %s", from, on)
 	if names := d.table.GuardNames(g); names != "" {
@@ -199,6 +202,7 @@ func (d *differ[S, E]) valuation(from S, on E, g statemachine.Guard, here []int)
 	}
 }
 
+// by names an outcome and, if there is one, its requirement.
 func by(outcome, req string) string {
 	if req == "" {
 		return outcome

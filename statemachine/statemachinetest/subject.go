@@ -53,6 +53,7 @@ func Bare[S, E ~string](table *statemachine.Table[S, E]) Subject[statemachine.At
 // epochZero is when every drive begins.
 var epochZero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// equal compares whole records.
 func (s *Subject[R, S, E]) equal(a, b R) bool {
 	if s.Equal != nil {
 		return s.Equal(a, b)
