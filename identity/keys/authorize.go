@@ -45,7 +45,7 @@ func (s Session) Caller(now time.Time) (Caller, error) {
 // An agent's key reaches the node it is bound to and no other (REG-15). Whether
 // c may see the node at all is not decided here (API-1: absent, not denied).
 func (c Caller) Authorize(action Action, node string) error {
-	r, _ := rule(action) // an unknown action has a row that nobody holds
+	r := rule(action)
 	switch {
 	case !c.holds(r):
 		return &Denied{Caller: c, Action: action, Holders: r.holders.scopes(), Req: r.req}

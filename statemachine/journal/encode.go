@@ -36,6 +36,8 @@ func (r Row) MarshalBinary() ([]byte, error) {
 	return r.encode(make([]byte, 0, r.size())), nil
 }
 
+// encode appends the form without a look at whether r is a row, so that Verify
+// can hash whatever it is given: what is no row then fits no chain.
 func (r Row) encode(b []byte) []byte {
 	b = append(b, version)
 	b = binary.BigEndian.AppendUint64(b, r.Revision)
@@ -55,6 +57,7 @@ func (r Row) encode(b []byte) []byte {
 	return append(b, r.Prev[:]...)
 }
 
+// appendString appends the length of s and s. Bounds keep the length in 32 bits.
 func appendString(b []byte, s string) []byte {
 	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
 }
@@ -79,7 +82,7 @@ func ParseRow(b []byte) (Row, error) {
 	if len(b) > MaxRow {
 		return Row{}, malformed("row", "%d bytes, want at most %d", len(b), MaxRow)
 	}
-	in := reader{rest: b}
+	in := reader{rest: b} // in order, as encode writes
 	if v := in.take(1); v != nil && v[0] != version {
 		return Row{}, malformed("row", "version %d is unknown, want %d", v[0], version)
 	}
@@ -127,6 +130,7 @@ func (r *reader) take(n int) []byte {
 	return taken
 }
 
+// uint64 returns the next 64 bits.
 func (r *reader) uint64() uint64 {
 	if b := r.take(8); b != nil {
 		return binary.BigEndian.Uint64(b)
@@ -134,6 +138,7 @@ func (r *reader) uint64() uint64 {
 	return 0
 }
 
+// uint32 returns the next 32 bits.
 func (r *reader) uint32() uint32 {
 	if b := r.take(4); b != nil {
 		return binary.BigEndian.Uint32(b)
@@ -141,6 +146,7 @@ func (r *reader) uint32() uint32 {
 	return 0
 }
 
+// string returns the next length and as many bytes, as a copy.
 func (r *reader) string() string {
 	return string(r.take(int(min(r.uint32(), MaxRow+1))))
 }

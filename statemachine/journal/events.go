@@ -95,6 +95,7 @@ func (f Filter) Events(rows iter.Seq2[Row, error]) iter.Seq2[Event, error] {
 	}
 }
 
+// wants reports whether e passes f.
 func (f Filter) wants(e Event) bool {
 	return e.At.Compare(f.After) > 0 &&
 		(f.Subject == "" || f.Subject == e.Fact.Subject) &&

@@ -99,6 +99,7 @@ func (r Row) validate() error {
 	return nil
 }
 
+// validate reports the first thing by which f is no fact.
 func (f Fact) validate() error {
 	switch {
 	case !typeName(f.Type, MaxType, true):

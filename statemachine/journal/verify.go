@@ -93,6 +93,7 @@ type walk struct {
 	buf     []byte
 }
 
+// broken reports harm to rows first to last.
 func (w *walk) broken(harm Harm, first, last uint64) *Broken {
 	return &Broken{Harm: harm, First: first, Last: last, Sound: w.head}
 }
