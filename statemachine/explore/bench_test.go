@@ -160,7 +160,7 @@ func BenchmarkRunSlices(b *testing.B) {
 }
 
 // The size that the joined life has without report faults: three million
-// states and 143 million steps, with liveness. It takes about a minute; run it
+// states and 143 million steps, with liveness. It takes a minute or two; run it
 // with -benchtime 1x.
 func BenchmarkRunProduct(b *testing.B) {
 	m := records(6)

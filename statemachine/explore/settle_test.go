@@ -25,13 +25,13 @@ func chain(length int, isStable func(int) bool) explore.Model[int, string, int] 
 
 // The search for components goes as deep as the graph is long.
 func TestLongChainSettles(t *testing.T) {
-	const length = 300_000
+	const length = 50_000
 	last := func(s int) bool { return s == length-1 }
 	if r := holds(t, chain(length, last)); r.Depth != length-1 || r.Widest != 1 {
 		t.Errorf("got %s", r)
 	}
 	c := broken(t, chain(length, func(s int) bool { return false }), explore.Settles, 0)
-	if !strings.Contains(c.Why.Error(), "300000 states like it") {
+	if !strings.Contains(c.Why.Error(), "50000 states like it") {
 		t.Errorf("got %v", c.Why)
 	}
 	// A stable state passed on the way is no rest.
@@ -116,7 +116,7 @@ func TestInvariantsAreAskedInOrder(t *testing.T) {
 
 // MaxBytes is only worth something if the estimate is near the truth.
 func TestBytesAreNearTheHeap(t *testing.T) {
-	const length = 400_000
+	const length = 200_000
 	type key [8]int
 	heap := func() int64 {
 		runtime.GC()
