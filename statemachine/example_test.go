@@ -75,3 +75,23 @@ func ExampleTable_Cells() {
 	// open when not clear: shut
 	// [open opened late]
 }
+
+// A sweeper asks what is due, and raises the event that ends it.
+func ExampleTable_Due() {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	at, _ := gate.Step(statemachine.At[string, string]{State: "shut"}, statemachine.Event[string]{On: "open", Next: 7}, 1, now)
+
+	now = now.Add(time.Minute)
+	if deadline, expire, open := gate.Due(at); open && !now.Before(deadline) {
+		at, _ = gate.Step(at, statemachine.Event[string]{On: expire}, 0, now)
+	}
+	fmt.Println(at.State, gate.Open(at))
+	// Output: shut false
+}
+
+func ExampleWhen_Holds() {
+	const clear, locked statemachine.Guard = 1, 2
+	w := statemachine.When{If: clear, Not: locked}
+	fmt.Println(w.Holds(clear), w.Holds(clear|locked), w.Holds(0))
+	// Output: true false false
+}

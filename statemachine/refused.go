@@ -6,7 +6,8 @@ import (
 )
 
 // Refused reports an event that the machine's state does not accept. Nothing
-// has changed. It is shared between calls: treat it as read-only.
+// has changed. It is shared between calls: treat it as read-only. Find it with
+// errors.AsType, or its code through any interface with a method Code.
 type Refused struct {
 	Machine, From, On string
 	Why               string   // the rule's reason, for people

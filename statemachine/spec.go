@@ -14,7 +14,8 @@ const (
 	MaxDeadline   = 30 * 24 * time.Hour // longest deadline; the longest of MACH-5 is 24 h
 )
 
-// Kind says what may be expected of a state.
+// Kind says what may be expected of a state: whether it may last, and whether
+// it can be left.
 type Kind uint8
 
 // The kinds. The zero Kind is invalid, so that none is forgotten.
@@ -44,10 +45,13 @@ type When struct{ If, Not Guard }
 // Holds reports whether g satisfies w.
 func (w When) Holds(g Guard) bool { return g&w.If == w.If && g&w.Not == 0 }
 
-// Fields is a set of a record's fields, one bit each, named by Spec.Fields.
+// Fields is a set of a record's fields, one bit each, named by Spec.Fields. The
+// table says which a state may hold (Table.Drops); clearing the rest is up to
+// the record's owner, who alone knows where they are.
 type Fields uint32
 
 // Actuators is a set of things of the machine that a state's owner may drive.
+// The list is closed: it is what harm can be done with.
 type Actuators uint8
 
 // The actuators. Whoever wants to drive one asks the table first.
@@ -76,8 +80,9 @@ type State[S, E ~string] struct {
 	Means  string // for pages: what is true of a machine here
 }
 
-// Rule decides the cells that it names. Exactly one of To, Stay and Refuse is
-// set.
+// Rule decides the cells that it names, as far as When holds. Exactly one of
+// To, Stay and Refuse is set. Rules have no order: where two would decide the
+// same valuation, New refuses them, instead of taking the first.
 type Rule[S, E ~string] struct {
 	On   E
 	From []S // nil: every state that no other rule of On names

@@ -1,6 +1,7 @@
 package statemachine
 
-// whole checks what only the compiled table shows.
+// whole checks what only the compiled table shows. Findings before it would
+// only repeat themselves here, so it waits until there are none.
 func (c *compiler[S, E]) whole() {
 	if len(c.found) > 0 {
 		return
@@ -20,7 +21,8 @@ func (c *compiler[S, E]) whole() {
 	c.owned()
 }
 
-// reachable demands a path from a start state to every other.
+// reachable demands a path from a start state to every other. It follows moves
+// under any guards: whether guards ever hold is beyond a table.
 func (c *compiler[S, E]) reachable() {
 	seen := map[S]bool{}
 	for _, s := range c.spec.Start {
@@ -127,7 +129,8 @@ func (c *compiler[S, E]) keeps(i int) {
 	}
 }
 
-// owned demands that some state may hold each field.
+// owned demands that some state may hold each field; what none may hold would
+// be cleared by every step.
 func (c *compiler[S, E]) owned() {
 	var held Fields
 	for _, st := range c.spec.States {

@@ -8,7 +8,9 @@ import (
 )
 
 // Mermaid draws the moves of a table as a Mermaid stateDiagram-v2, guards in
-// brackets. All moves between the same two states share one arrow.
+// brackets. All moves between the same two states share one arrow. States
+// have short identifiers and their names as labels, since Mermaid takes a
+// hyphen in an identifier for the beginning of an arrow.
 func Mermaid[S, E ~string](table *statemachine.Table[S, E]) string {
 	var b strings.Builder
 	b.WriteString("stateDiagram-v2\n")

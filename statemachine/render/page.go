@@ -10,7 +10,8 @@ import (
 
 // Page describes a table as GitHub-flavoured Markdown: a diagram, the states,
 // what moves, stays and is refused, a matrix of events by states, and the
-// cells that a default decides.
+// cells that a default decides. It ends with a newline. Text from the spec is
+// escaped; it cannot leave its cell.
 func Page[S, E ~string](table *statemachine.Table[S, E]) string {
 	p := newPage(table)
 	n := table.Size()
@@ -66,7 +67,7 @@ type page[S, E ~string] struct {
 // decided is a rule, with plain names, and where it decides.
 type decided struct {
 	rule statemachine.Rule[string, string]
-	from []string // in table order
+	from []string // in table order; empty for a rule that decides nothing
 }
 
 // newPage gathers, from the table's cells, where each rule decides: rules

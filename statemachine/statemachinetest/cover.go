@@ -7,8 +7,11 @@ import (
 	"github.com/ingotmetal/ingot/statemachine"
 )
 
-// Cover remembers which rows of a table a test took. It is not safe for
-// concurrent use.
+// Cover remembers which rows of a table a test took. A row is a cell: a state,
+// an event and a condition. It is not safe for concurrent use.
+//
+// Random tests take rare rows by luck. [Machine] also goes to each on purpose,
+// so that what it covers does not depend on a seed.
 type Cover[S, E ~string] struct {
 	table *statemachine.Table[S, E]
 	taken map[row[S, E]]bool

@@ -5,4 +5,21 @@
 // events, late and repeated reports among them, and checks the [Laws] of every
 // table. [Cover] tells which rows a test never took. [Golden] keeps rendered
 // pages and lists from drifting.
+//
+// The whole test of a machine is four calls:
+//
+//	func TestMatrix(t *testing.T) { statemachinetest.Matrix(t, Table, expected) }
+//
+//	func TestLaws(t *testing.T) { statemachinetest.Machine(t, subject).Require(t) }
+//
+//	func TestDefaults(t *testing.T) {
+//		statemachinetest.Golden(t, "testdata/defaults.txt", statemachinetest.Defaults(Table))
+//	}
+//
+//	func TestPage(t *testing.T) {
+//		statemachinetest.Golden(t, "docs/machine.md", render.Page(Table))
+//	}
+//
+// Matrix asks what the table says, and Machine whether Step obeys it. Neither
+// replaces the other: a wrong table may be obeyed, a right one ignored.
 package statemachinetest

@@ -35,21 +35,30 @@ type Law[R any, S, E ~string] struct {
 func Laws[R any, S, E ~string]() []Law[R, S, E] {
 	type k = Taken[R, S, E]
 	return []Law[R, S, E]{
+		// How a Step answers, whatever its table.
 		{"a refusal changes nothing", k.refusal},
 		{"a refusal has a code", k.coded},
 		{"the same call decides the same", k.pure},
 		{"an unknown state or event is refused", k.unknown},
+
+		// The table is the only authority on states.
 		{"what the table refuses is refused", k.refuses},
 		{"what the table accepts is accepted", k.accepts},
 		{"a step lands where the table says", k.lands},
+
+		// Attempts begin and end with states.
 		{"epochs only grow, to the one that came", k.epoch},
 		{"entering in flight opens an attempt", k.opens},
 		{"an attempt in flight has a deadline", k.deadline},
 		{"an attempt ends with its state", k.ends},
+
+		// Reports are late, doubled and lost.
 		{"a stale report has no effect", k.stale},
 		{"a repeated report succeeds without effect", k.repeats},
 		{"a decided attempt knows its report", k.remembers},
 		{"expiry waits for the deadline", k.early},
+
+		// The rest of the record follows the state.
 		{"a state has only the fields that it may hold", k.clears},
 	}
 }
@@ -102,6 +111,7 @@ func (k Taken[R, S, E]) forgets() bool {
 	return k.Cell.Forgets || k.state(k.Cell.To).Kind == statemachine.Absent
 }
 
+// refusal compares the whole record, not only where it stands.
 func (k Taken[R, S, E]) refusal() error {
 	if k.Err != nil && !k.same() {
 		return fmt.Errorf("refused with %w, and now %+v", k.Err, k.After)
@@ -109,6 +119,7 @@ func (k Taken[R, S, E]) refusal() error {
 	return nil
 }
 
+// coded holds API-3: whoever calls needs a code, not a sentence.
 func (k Taken[R, S, E]) coded() error {
 	_, ok := errors.AsType[interface {
 		error
@@ -129,6 +140,7 @@ func (k Taken[R, S, E]) pure() error {
 	return nil
 }
 
+// unknown holds EDGE-18: what this version does not know it leaves alone.
 func (k Taken[R, S, E]) unknown() error {
 	if !k.Known && k.Err == nil {
 		return errors.New("it succeeded")
@@ -136,6 +148,8 @@ func (k Taken[R, S, E]) unknown() error {
 	return nil
 }
 
+// refuses does not compare codes: a Step may refuse earlier, for a reason that
+// comes before the state in the order of checks (EDGE-15).
 func (k Taken[R, S, E]) refuses() error {
 	if k.Known && k.Cell.Refused != nil && !k.repeat() && k.Err == nil {
 		return fmt.Errorf("the table says %w", k.Cell.Refused)
@@ -153,6 +167,7 @@ func (k Taken[R, S, E]) accepts() error {
 	return k.Err
 }
 
+// lands finds moves that the table does not have.
 func (k Taken[R, S, E]) lands() error {
 	if k.Known && k.Err == nil && !k.repeat() && k.Is.State != k.Cell.To {
 		return fmt.Errorf("it is in %s; the table says %s", k.Is.State, k.Cell.To)
@@ -187,6 +202,7 @@ func (k Taken[R, S, E]) opens() error {
 	return nil
 }
 
+// deadline holds MACH-4: without one, a machine in flight would be overdue.
 func (k Taken[R, S, E]) deadline() error {
 	if k.Err == nil && k.state(k.Is.State).Kind == statemachine.InFlight && (k.Is.Deadline.IsZero() || k.Is.Ended != "") {
 		return fmt.Errorf("in flight with %+v", k.Is)
@@ -194,6 +210,7 @@ func (k Taken[R, S, E]) deadline() error {
 	return nil
 }
 
+// ends finds a deadline that outlived its attempt and would expire the next.
 func (k Taken[R, S, E]) ends() error {
 	if k.moved() && !k.began() && !k.Is.Deadline.IsZero() {
 		return fmt.Errorf("%s left the deadline %s behind", k.Was.State, k.Is.Deadline)
@@ -210,6 +227,7 @@ func (k Taken[R, S, E]) stale() error {
 	return nil
 }
 
+// repeats holds MACH-4 and EDGE-7 in whatever state the machine is by now.
 func (k Taken[R, S, E]) repeats() error {
 	if k.Known && k.repeat() && (k.Err != nil || !k.same()) {
 		return fmt.Errorf("%v, now %+v", k.Err, k.Is)
@@ -236,6 +254,7 @@ func (k Taken[R, S, E]) remembers() error {
 	return nil
 }
 
+// early finds a Step that trusts whoever says that time is up.
 func (k Taken[R, S, E]) early() error {
 	if k.isEarly() && k.Err == nil {
 		return fmt.Errorf("expired at %s; due %s", k.Now, k.Was.Deadline)
@@ -243,6 +262,8 @@ func (k Taken[R, S, E]) early() error {
 	return nil
 }
 
+// clears finds what a state must not have, such as a secret of an attempt that
+// has ended. Subject.Fill makes sure that there was something to clear.
 func (k Taken[R, S, E]) clears() error {
 	if k.Err != nil || k.Subject.Fields == nil {
 		return nil

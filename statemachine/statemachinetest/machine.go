@@ -18,6 +18,7 @@ func Machine[R any, S, E ~string](t testing.TB, s Subject[R, S, E]) *Cover[S, E]
 	return drive(t, s, Laws[R, S, E]())
 }
 
+// drive is Machine under some laws only, so that each can be tried alone.
 func drive[R any, S, E ~string](t testing.TB, s Subject[R, S, E], laws []Law[R, S, E]) *Cover[S, E] {
 	t.Helper()
 	cover := NewCover(s.Table)
@@ -47,6 +48,8 @@ type driver[R any, S, E ~string] struct {
 	epoch uint64 // the last one given
 }
 
+// newDriver begins with a fresh record, clock and epoch: nothing is left over
+// from another run.
 func newDriver[R any, S, E ~string](s *Subject[R, S, E], laws []Law[R, S, E], cover *Cover[S, E]) *driver[R, S, E] {
 	d := &driver[R, S, E]{Subject: s, laws: laws, cover: cover, spec: s.Table.Spec(), rec: s.Start(), now: epochZero}
 	d.epoch = s.At(d.rec).Epoch

@@ -44,6 +44,9 @@ func (d *driver[R, S, E]) leg(c statemachine.Cell[S, E]) error {
 	return d.step(ev, settle(d.spec.OneOf, 0, c.When))
 }
 
+// An attempt counts for the way: a report can be taken only where one is open,
+// and a stable state may have none. So a tour searches places, not states.
+
 // routes finds the shortest way from the subject's start to every place.
 func routes[R any, S, E ~string](s *Subject[R, S, E]) map[place[S]][]statemachine.Cell[S, E] {
 	start := s.At(s.Start())
