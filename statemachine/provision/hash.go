@@ -32,6 +32,9 @@ func (h *Hash) UnmarshalText(b []byte) error {
 	if len(b) != hex.EncodedLen(len(h)) {
 		return &BadHash{len(b)}
 	}
-	_, err := hex.Decode(h[:], b)
-	return err
+	if _, err := hex.Decode(h[:], b); err != nil {
+		*h = Hash{}
+		return &BadHash{len(b)}
+	}
+	return nil
 }
