@@ -156,24 +156,3 @@ var expected = []statemachinetest.Row{
 func TestTableIsAsExpected(t *testing.T) {
 	statemachinetest.Matrix(t, provision.Table, expected)
 }
-
-func TestEveryRuleIsTaken(t *testing.T) {
-	table := provision.Table
-	taken, walked := make([]int, table.Size().Rules), 0
-	for from, on := range statemachinetest.Pairs(table) {
-		for g := range table.Valuations(from, on) {
-			cell, ok := table.Cell(from, on, g)
-			if !ok {
-				t.Fatalf("%s, %s, {%s} has no cell", from, on, table.GuardNames(g))
-			}
-			taken[cell.Rule]++
-			walked++
-		}
-	}
-	t.Logf("%d rules decide %d valuations", len(taken), walked)
-	for n, rule := range table.Spec().Rules {
-		if taken[n] == 0 {
-			t.Errorf("rule %d (%s from %v) is never taken", n, rule.On, rule.From)
-		}
-	}
-}
