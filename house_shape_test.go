@@ -67,12 +67,12 @@ func packageDocs(t *tree) []finding {
 	return out
 }
 
-// exampleFunctions wants from every core package an example that runs, that
-// is, one with an Output comment.
+// exampleFunctions wants from every core package that declares anything an
+// example that runs, that is, one with an Output comment.
 func exampleFunctions(t *tree) []finding {
 	var out []finding
 	for _, p := range t.pkgs() {
-		if roleOf(p.dir) != core || len(p.code) == 0 || internal(p.dir) {
+		if roleOf(p.dir) != core || !declares(p) || internal(p.dir) {
 			continue
 		}
 		var tests []*ast.File
@@ -85,6 +85,11 @@ func exampleFunctions(t *tree) []finding {
 		}
 	}
 	return out
+}
+
+// declares reports whether the package holds more than its comment.
+func declares(p *pkg) bool {
+	return slices.ContainsFunc(p.code, func(f *file) bool { return len(f.ast.Decls) > 0 })
 }
 
 func internal(dir string) bool { return slices.Contains(strings.Split(dir, "/"), "internal") }
