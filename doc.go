@@ -34,6 +34,7 @@
 //     value, and the joints
 //   - [github.com/ingotmetal/ingot/statemachine/explore]: an exhaustive model
 //     checker for any Step function
+//   - [github.com/ingotmetal/ingot/statemachine/render]: a table as a page
 //   - [github.com/ingotmetal/ingot/statemachine/journal]: a hash-chained log
 //
 // # Everything else a machine needs decided
@@ -41,7 +42,8 @@
 //   - [github.com/ingotmetal/ingot/booter]: what a booting MAC is served, or
 //     why nothing
 //   - [github.com/ingotmetal/ingot/identity]: who a machine proves to be, and
-//     what keys may do
+//     what keys may do, from [github.com/ingotmetal/ingot/identity/claim] codes
+//     to [github.com/ingotmetal/ingot/identity/keys]
 //   - [github.com/ingotmetal/ingot/placement]: which node gets the work, or
 //     why none
 //   - [github.com/ingotmetal/ingot/liveness]: from heartbeats to verdicts
