@@ -135,14 +135,20 @@ func (w *walk[S, I, K]) path(n uint32) (*path[S, I, K], error) {
 	return p, nil
 }
 
-// again steps from s by the input at place.
+// again steps from s by the input at place. It does not range over Inputs, as
+// that panics if Inputs does not heed the end of the loop.
 func (w *walk[S, I, K]) again(s S, place uint32) (in I, to S, ok bool) {
-	for in = range w.m.Inputs(s) {
-		if place == 0 {
-			to, err := w.m.Step(s, in)
-			return in, to, err == nil
+	at := uint32(0)
+	w.m.Inputs(s)(func(next I) bool {
+		if at == place {
+			in, ok = next, true
 		}
-		place--
+		at++
+		return at <= place
+	})
+	if !ok {
+		return in, to, false
 	}
-	return in, to, false
+	to, err := w.m.Step(s, in)
+	return in, to, err == nil
 }

@@ -371,7 +371,7 @@ func TestInputsThatDoNotHeed(t *testing.T) {
 	m := counter(11)
 	m.Inputs = func(int) iter.Seq[int] {
 		return func(yield func(int) bool) {
-			for _, in := range []int{2, 1} {
+			for _, in := range []int{1, 2, 50} { // 50 is always refused
 				yield(in)
 			}
 		}
