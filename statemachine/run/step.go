@@ -48,6 +48,7 @@ func Step(r Record, e Event, now time.Time) (Record, error) {
 	r.At = at
 	r.write(&was, &e)
 	r.drop(Table.Drops(r.State))
+	r.forget()
 	return r, nil
 }
 
@@ -98,7 +99,10 @@ func (r *Record) found(was *Record, e *Event) {
 	case r.Next == e.Action:
 		r.Next = ""
 	}
-	r.Action, r.Reason, r.Serial = e.Action, e.Why, e.Serial
+	r.Action, r.Reason = e.Action, e.Why
+	if r.State == Running { // one that ended writes no disk any more; a retirement may
+		r.Serial = e.Serial
+	}
 }
 
 // requested takes the action, or keeps another for later (RUN-1).
@@ -138,5 +142,13 @@ func StepRetire(r Record, e RetireEvent, now time.Time) (Record, error) {
 		r.Serial = e.Serial
 	}
 	r.Retire = at
+	r.forget()
 	return r, nil
+}
+
+// forget clears the disk when neither run nor retirement is left to write it.
+func (r *Record) forget() {
+	if r.State == Idle && r.step() == None {
+		r.Serial = ""
+	}
 }
