@@ -3,7 +3,6 @@ package schedule_test
 import (
 	"testing"
 
-	"github.com/ingotmetal/ingot/statemachine"
 	"github.com/ingotmetal/ingot/statemachine/schedule"
 	"github.com/ingotmetal/ingot/statemachine/statemachinetest"
 )
@@ -44,31 +43,4 @@ func TestTableIsAsExpected(t *testing.T) {
 
 func TestServiceTableIsAsExpected(t *testing.T) {
 	statemachinetest.Matrix(t, schedule.ServiceTable, expectedService)
-}
-
-func TestEveryRuleIsTaken(t *testing.T) {
-	everyRule(t, schedule.Table)
-	everyRule(t, schedule.ServiceTable)
-}
-
-// everyRule walks every state, event and valuation of the guards.
-func everyRule[S, E ~string](t *testing.T, table *statemachine.Table[S, E]) {
-	t.Helper()
-	taken, walked := make([]int, table.Size().Rules), 0
-	for from, on := range statemachinetest.Pairs(table) {
-		for g := range table.Valuations(from, on) {
-			cell, ok := table.Cell(from, on, g)
-			if !ok {
-				t.Fatalf("%s, %s, {%s} has no cell", from, on, table.GuardNames(g))
-			}
-			taken[cell.Rule]++
-			walked++
-		}
-	}
-	t.Logf("%s: %d rules decide %d valuations", table.Name(), len(taken), walked)
-	for n, rule := range table.Spec().Rules {
-		if taken[n] == 0 {
-			t.Errorf("%s: rule %d (%s from %v) is never taken", table.Name(), n, rule.On, rule.From)
-		}
-	}
 }

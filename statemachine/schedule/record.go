@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"fmt"
 	"time"
 
 	sm "github.com/ingotmetal/ingot/statemachine"
@@ -64,12 +65,29 @@ func Step(r Record, e Event) (next Record, changed bool, err error) {
 	return next, next.State != r.State || next.Force != r.Force, nil
 }
 
+// NoReason reports an operator's maintenance verb without a reason.
+type NoReason struct{ On ServiceKind }
+
+// Error says what is wanted.
+func (e *NoReason) Error() string { return fmt.Sprintf("%s needs a reason", e.On) }
+
+// Code is INVALID_INPUT.
+func (*NoReason) Code() string { return string(sm.InvalidInput) }
+
 // StepService decides an event of maintenance. changed is false where nothing
-// did; an unchanged record keeps its reason (EDGE-25).
+// did; an unchanged record keeps its reason. An operator must give one
+// (SCHED-4, EDGE-25); a failure without one is still a failure. Its errors are
+// *sm.Refused and *NoReason.
 func StepService(r Record, on ServiceKind, why string) (next Record, changed bool, err error) {
 	to, err := ServiceTable.Next(r.Service, on, 0)
-	if err != nil || to == r.Service {
+	if err != nil {
 		return r, false, err
+	}
+	if why == "" && (on == SetMaintenance || on == ClearMaintenance) {
+		return r, false, &NoReason{on}
+	}
+	if to == r.Service {
+		return r, false, nil
 	}
 	r.Service, r.Why = to, why
 	if to == InService {

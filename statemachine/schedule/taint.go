@@ -45,7 +45,9 @@ func Taint(r Record, add, remove []string) (next Record, changed bool, err error
 	if slices.Equal(keys, r.Taints) {
 		return r, false, nil
 	}
-	r.Taints = keys
+	if r.Taints = keys; len(keys) == 0 {
+		r.Taints = nil // as New has it, so that equal records are the same
+	}
 	return r, true, nil
 }
 
