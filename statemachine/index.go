@@ -5,7 +5,7 @@ package statemachine
 const slots = 256
 
 // factors bounds the search for a hash without collisions: 1,024 hashes are
-// tried, which takes less than a millisecond and is done once a table.
+// tried, once a table. It takes about a millisecond for the largest.
 const factors = 32
 
 // index numbers names. A look-up hashes the length and three bytes, then

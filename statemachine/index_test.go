@@ -59,3 +59,14 @@ func TestIndexSpreadsNames(t *testing.T) {
 		t.Errorf("%d of %d names share a slot", len(x.rest), len(names))
 	}
 }
+
+func BenchmarkIndex(b *testing.B) {
+	var names []string
+	for i := range MaxStates {
+		names = append(names, fmt.Sprint("state-", i))
+	}
+	for b.Loop() {
+		var x index
+		x.fill(names)
+	}
+}

@@ -119,6 +119,8 @@ func ExampleDiff() {
 	// open, open: the table says stay; row 1 wants CONFLICT
 }
 
+type doorAt = statemachine.At[string, string]
+
 // door opens and closes.
 func door() *statemachine.Table[string, string] {
 	type rule = statemachine.Rule[string, string]

@@ -1,7 +1,9 @@
 package statemachinetest
 
 import (
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ingotmetal/ingot/statemachine"
 )
@@ -13,7 +15,8 @@ type place[S ~string] struct {
 }
 
 // tour takes every cell once, each on a fresh record that first goes the
-// shortest way to it. Cells that no way reaches are left to Cover.
+// shortest way to it, and tries beside each what may go wrong there. Cells that
+// no way reaches are left to Cover.
 func tour[R any, S, E ~string](s *Subject[R, S, E], laws []Law[R, S, E], cover *Cover[S, E]) error {
 	ways := routes(s)
 	for c := range s.Table.Cells() {
@@ -22,32 +25,68 @@ func tour[R any, S, E ~string](s *Subject[R, S, E], laws []Law[R, S, E], cover *
 			continue
 		}
 		d := newDriver(s, laws, cover)
-		for _, next := range append(way[:len(way):len(way)], c) {
+		for _, next := range way {
 			if err := d.leg(next); err != nil {
 				return fmt.Errorf("on the way to %s, %s: %w", c.From, c.On, err)
 			}
+		}
+		if err := d.visit(c); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// visit takes a cell after its mishaps, and then once more: a report repeats.
+func (d *driver[R, S, E]) visit(c statemachine.Cell[S, E]) error {
+	at, holds, ev := d.At(d.rec), settle(d.spec.OneOf, 0, c.When), d.meant(c)
+	for _, mishap := range mishaps(ev, at.Epoch) {
+		if err := d.try(mishap, holds, d.now); err != nil {
+			return err
+		}
+	}
+	late := d.try(ev, holds, at.Deadline.Add(time.Second)) // long ago where no attempt is open
+	if err := errors.Join(late, d.strange(ev), d.leg(c)); err != nil {
+		return err
+	}
+	return d.try(ev, holds, d.now)
+}
+
+// mishaps are what an event should not be: too early, with another epoch,
+// opening an attempt with a used one or for a moment, unknown.
+func mishaps[E ~string](ev statemachine.Event[E], epoch uint64) []statemachine.Event[E] {
+	none, next, last, used, brief, unknown := ev, ev, ev, ev, ev, ev
+	none.Epoch, next.Epoch, last.Epoch = 0, epoch+1, epoch-min(epoch, 1)
+	used.Next, brief.Within, unknown.On = epoch, time.Second, "no-such-event"
+	return []statemachine.Event[E]{ev, none, next, last, used, brief, unknown}
+}
+
+// try judges a step and does not take it.
+func (d *driver[R, S, E]) try(ev statemachine.Event[E], holds statemachine.Guard, now time.Time) error {
+	return d.take(d.rec, ev, holds, now).judge(d.laws)
+}
+
 // leg takes a cell as it is meant: in time, with the right epoch.
 func (d *driver[R, S, E]) leg(c statemachine.Cell[S, E]) error {
 	at := d.At(d.rec)
-	ev := statemachine.Event[E]{On: c.On, Next: d.epoch + 1}
-	if d.Table.Reports(c.On) {
-		ev.Epoch = at.Epoch
-	}
 	if _, expire, due := d.Table.Due(at); due && expire == c.On && at.Deadline.After(d.now) {
 		d.now = at.Deadline
 	}
-	return d.step(ev, settle(d.spec.OneOf, 0, c.When))
+	return d.step(d.meant(c), settle(d.spec.OneOf, 0, c.When))
 }
 
-// An attempt counts for the way: a report can be taken only where one is open,
-// and a stable state may have none. So a tour searches places, not states.
+// meant is the event of a cell with the epochs that it should have.
+func (d *driver[R, S, E]) meant(c statemachine.Cell[S, E]) statemachine.Event[E] {
+	ev := statemachine.Event[E]{On: c.On, Next: d.epoch + 1}
+	if d.Table.Reports(c.On) {
+		ev.Epoch = d.At(d.rec).Epoch
+	}
+	return ev
+}
 
-// routes finds the shortest way from the subject's start to every place.
+// routes finds the shortest way from the subject's start to every place. An
+// attempt counts for the way: a report can be taken only where one is open, and
+// a stable state may have none. So it searches places, not states.
 func routes[R any, S, E ~string](s *Subject[R, S, E]) map[place[S]][]statemachine.Cell[S, E] {
 	start := s.At(s.Start())
 	first := place[S]{start.State, s.Table.Open(start)}
