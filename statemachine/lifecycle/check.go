@@ -97,6 +97,17 @@ func (w *work) assign(id NodeID) error {
 	return nil
 }
 
+// known refuses a UUID that is not the one by which the machine is known, in
+// either byte order: it would give one machine's row to another (MACH-1).
+func (w *work) known(id registration.ServerID) error {
+	for _, has := range [...]registration.ServerID{w.Node.Reg.Server, w.Node.Claims.Server} {
+		if has != (registration.ServerID{}) && has.Key() != id.Key() {
+			return refuse(w.name, "MACH-1", sm.Conflict, "the machine is known by another UUID", "one machine's claims never move to another")
+		}
+	}
+	return nil
+}
+
 // same refuses a path that names claims of another live node (MACH-1). found
 // are the nodes that the claims' indexes name.
 func (w *work) same(found []NodeID) error {

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"crypto/subtle"
 	"fmt"
+	"slices"
 
 	sm "github.com/ingotmetal/ingot/statemachine"
 	"github.com/ingotmetal/ingot/statemachine/registration"
@@ -27,6 +28,9 @@ func (Register) Name() string { return "register" }
 
 func (in Register) apply(w *work) error {
 	if err := in.check(w); err != nil {
+		return err
+	}
+	if err := w.known(in.Server); err != nil {
 		return err
 	}
 	if err := w.stranger(in.Recent); err != nil {
@@ -101,6 +105,9 @@ func (in Announce) apply(w *work) error {
 	if in.Routing != in.Server || in.Server.Placeholder() {
 		return invalid(w.name, "REG-9", "the UUID is a placeholder, or not the one that the session speaks for")
 	}
+	if err := w.known(in.Server); err != nil {
+		return err
+	}
 	if err := w.inventory(&in.Inventory); err != nil {
 		return err
 	}
@@ -145,7 +152,7 @@ func (in *Announce) again(w *work) error {
 	}
 	is := &w.Node.Reg
 	if is.State == was.State && is.State == registration.AwaitingSetup &&
-		(is.Inventory.Digest != was.Inventory.Digest || is.AgentKey != was.AgentKey || len(is.Inventory.Seen) != len(was.Inventory.Seen)) {
+		(is.Inventory.Digest != was.Inventory.Digest || is.AgentKey != was.AgentKey || !slices.Equal(is.Inventory.Seen, was.Inventory.Seen)) {
 		w.fact(InventoryChanged)
 	} else if is.State == was.State {
 		w.Node.Reg = was // nothing to write: last_seen is a ledger's (MACH-9)
@@ -231,22 +238,4 @@ func (in Acknowledge) apply(w *work) error {
 	}
 	w.fact("registration.key-delivered")
 	return nil
-}
-
-// Configure sets what an operator may set on a row without moving it
-// (REG-16). The settings replace the old ones whole.
-type Configure struct {
-	Call
-	Settings registration.Settings
-}
-
-// Name is configure.
-func (Configure) Name() string { return "configure" }
-
-func (in Configure) apply(w *work) error {
-	if err := w.reg(registration.Event{Event: on(registration.Configure), Settings: in.Settings}); err != nil {
-		return err
-	}
-	w.factWhy(SettingsChanged, in.Reason)
-	return w.call(in.Call)
 }

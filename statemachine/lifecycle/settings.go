@@ -1,0 +1,72 @@
+package lifecycle
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/ingotmetal/ingot/statemachine/registration"
+)
+
+// Limits of what an operator sets on a row (LABEL-1).
+const (
+	MaxLabels     = 64
+	MaxLabelKey   = 128
+	MaxLabelValue = 256
+	MaxRootHash   = 512 // bytes; crypt(5) allows 384, plus its sealing
+)
+
+// reservedLabel begins the labels that only the system sets (LABEL-2).
+const reservedLabel = "ingot.dev/"
+
+// Configure sets what an operator may set on a row without moving it
+// (REG-16). The settings replace the old ones whole; the same settings again
+// change nothing.
+type Configure struct {
+	Call
+	Settings registration.Settings
+}
+
+// Name is configure.
+func (Configure) Name() string { return "configure" }
+
+func (in Configure) apply(w *work) error {
+	was := w.Node.Reg.Settings
+	if err := w.reg(registration.Event{Event: on(registration.Configure), Settings: in.Settings}); err != nil {
+		return err
+	}
+	if err := w.call(in.Call); err != nil {
+		return err
+	}
+	if maps.Equal(was.Labels, in.Settings.Labels) && was.Reservoir == in.Settings.Reservoir && was.RootHash == in.Settings.RootHash {
+		w.Node.Reg.Settings = was
+		return nil
+	}
+	w.factWhy(SettingsChanged, in.Reason)
+	return in.check(w)
+}
+
+// check holds the settings to LABEL-1.
+func (in *Configure) check(w *work) error {
+	s := &in.Settings
+	if len(s.Labels) > MaxLabels || len(s.RootHash) > MaxRootHash || strings.ContainsFunc(string(s.RootHash), control) {
+		return invalid(w.name, "REG-16", "want at most %d labels, and a root password hash of at most %d bytes", MaxLabels, MaxRootHash)
+	}
+	for key, val := range s.Labels {
+		if !labelKey(key) || strings.HasPrefix(key, reservedLabel) || len(val) > MaxLabelValue || !made(val, "._:/@+=-") {
+			return invalid(w.name, "LABEL-1", "label %q is reserved or malformed", key[:min(len(key), MaxLabelKey)])
+		}
+	}
+	return nil
+}
+
+// labelKey reports whether key has LABEL-1's form.
+func labelKey(key string) bool {
+	return key != "" && len(key) <= MaxLabelKey && made(key, "._/-") && made(key[:1], "") && made(key[len(key)-1:], "")
+}
+
+// made reports whether s has only letters, digits and the extra characters.
+func made(s, extra string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(extra, r))
+	})
+}
