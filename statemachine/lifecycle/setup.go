@@ -59,14 +59,14 @@ func (in ApproveSetup) apply(w *work) error {
 	if !in.Operator {
 		return refuse(w.name, "SET-2", sm.Denied, "only an operator session may let disks be written", "sign in as an operator")
 	}
-	if err := w.answers(&in.World); err != nil {
-		return err
-	}
 	row := w.Node.Reg
 	plan := in.plan(&row)
 	err := w.reg(registration.Event{Event: on(registration.ApproveSetup), Facts: w.regFacts(&in.World),
 		Bound: in.Mint.Bound, Tickets: in.Mint.Tickets, Sealed: in.Mint.Sealed, Plan: plan, Image: w.Site.Policy.Enrollment})
 	if err != nil {
+		return err
+	}
+	if err := w.answers(&in.World); err != nil {
 		return err
 	}
 	if err := w.call(in.Call); err != nil {
@@ -112,7 +112,12 @@ func (in *ApproveSetup) inputs(w *work, row *registration.Record) error {
 	case row.AgentKey == registration.Hash{} && !w.Site.Policy.ClearBundles:
 		return refuse(w.name, "EDGE-14", sm.Conflict, "a stock agent's bundle would go in clear, and policy forbids that", "allow clear bundles, or boot an agent that makes a key")
 	}
-	return w.names(in.Realized.Serials...)
+	for _, serial := range in.Realized.Serials {
+		if serial == "" || !slices.Contains(row.Inventory.Serials, serial) {
+			return invalid(w.name, "SET-4", "the plan writes a disk that the inventory does not have")
+		}
+	}
+	return nil
 }
 
 // planned checks the plan against what stands now (SET-14, SET-18).
@@ -212,7 +217,7 @@ func (w *work) completed() error {
 		if err := w.boot(i, netboot.Event{On: netboot.Complete, By: w.Node.owner(), Image: w.Node.Reg.Image}); err != nil {
 			return err
 		}
-		if was.State == netboot.Enrolling && w.Node.NICs[i] == was && was.Owner != (netboot.Owner{}) {
+		if was.State == netboot.Enrolling && was.Owner != (netboot.Owner{}) && !w.Node.owns(&was) {
 			w.facts = append(w.facts, Fact{Name: RecordLeft, MAC: was.MAC, Why: "it is " + was.Owner.Node + "'s"})
 		}
 	}
