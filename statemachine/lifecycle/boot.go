@@ -295,6 +295,9 @@ func (SetWindow) Name() string { return "set-window" }
 func (in SetWindow) apply(w *work) error {
 	name := WindowClosed
 	if in.Window != (Window{}) {
+		if in.Window.Budget && in.Window.Slots == 0 {
+			return invalid(w.name, "REG-7", "a budget of no slots opens nothing; close the window instead")
+		}
 		win, err := NewWindow(w.now, in.Window.End, in.Window.Slots)
 		if err != nil {
 			return err

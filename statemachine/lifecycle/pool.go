@@ -13,6 +13,9 @@ import (
 // more than any segment.
 const MinPoolBits = 8
 
+// MaxPoolBits is the narrowest: a /30 has two addresses for hosts.
+const MaxPoolBits = 30
+
 // Span is a run of free addresses, both ends included.
 type Span struct{ First, Last netip.Addr }
 
@@ -43,19 +46,33 @@ func (e *PoolError) Code() string { return string(e.code) }
 // server's own and those that records hold (BOOT-19, BOOT-22). An excluded
 // address outside the network is ignored.
 func NewPool(network netip.Prefix, exclude ...netip.Addr) (Pool, error) {
-	if !network.Addr().Is4() || network.Bits() < MinPoolBits || network.Bits() > 30 {
+	if !network.Addr().Is4() || network.Bits() < MinPoolBits || network.Bits() > MaxPoolBits {
 		return Pool{}, &PoolError{network.Addr(), "want an IPv4 network of /8 to /30", sm.InvalidInput}
 	}
-	network = network.Masked()
-	first := number(network.Addr())
-	last := first | uint32(1)<<(32-network.Bits()) - 1
-	p := Pool{Network: network, Free: []Span{{address(first + 1), address(last - 1)}}}
+	p := Pool{Network: network.Masked()}
+	first, last := p.ends()
+	p.Free = []Span{{first.Next(), last.Prev()}}
 	for _, a := range exclude {
-		if q, err := p.Take(a); err == nil {
+		if q, err := p.Take(a.Unmap()); err == nil {
 			p = q
 		}
 	}
 	return p, nil
+}
+
+// ends are the network's own address and its broadcast address (RFC 922).
+func (p Pool) ends() (network, broadcast netip.Addr) {
+	hosts := uint32(1)<<(32-p.Network.Bits()) - 1
+	return p.Network.Addr(), address(number(p.Network.Addr()) | hosts)
+}
+
+// holds reports whether a is an address for a host of the network.
+func (p Pool) holds(a netip.Addr) bool {
+	if !p.Network.Contains(a) {
+		return false
+	}
+	first, last := p.ends()
+	return a != first && a != last
 }
 
 func number(a netip.Addr) uint32 {
@@ -108,15 +125,16 @@ func (p Pool) Take(a netip.Addr) (Pool, error) {
 	return p, nil
 }
 
-// Put returns the pool with a free again. An address that is free already, or
-// outside the network, is an error: it would be handed out twice.
+// Put returns the pool with a free again. An address that is free already is
+// an error: it would be handed out twice. So is one outside the network, and
+// the network's own and broadcast addresses, which are never free.
 func (p Pool) Put(a netip.Addr) (Pool, error) {
 	i, free := p.find(a)
 	if free {
 		return p, &PoolError{a, "is free already", sm.Conflict}
 	}
-	if !p.Network.Contains(a) {
-		return p, &PoolError{a, "is not of the admin network", sm.InvalidInput}
+	if !p.holds(a) {
+		return p, &PoolError{a, "is no host's address of the admin network", sm.InvalidInput}
 	}
 	s, from, to := Span{a, a}, i, i
 	if i > 0 && p.Free[i-1].Last.Next() == a {
@@ -127,6 +145,24 @@ func (p Pool) Put(a netip.Addr) (Pool, error) {
 	}
 	p.Free = slices.Concat(p.Free[:from], []Span{s}, p.Free[to:])
 	return p, nil
+}
+
+// check reports a pool that no methods made: its spans must be in order, apart,
+// and of the network.
+func (p Pool) check() error {
+	if !p.Network.IsValid() && len(p.Free) == 0 {
+		return nil
+	}
+	if n := p.Network; !n.Addr().Is4() || n.Bits() < MinPoolBits || n.Bits() > MaxPoolBits || n != n.Masked() {
+		return &PoolError{p.Network.Addr(), "is no admin network", sm.InvalidInput}
+	}
+	for i, s := range p.Free {
+		apart := i == 0 || p.Free[i-1].Last.Next().Less(s.First)
+		if !p.holds(s.First) || !p.holds(s.Last) || s.Last.Less(s.First) || !apart {
+			return &PoolError{s.First, "begins a span that no pool has", sm.InvalidInput}
+		}
+	}
+	return nil
 }
 
 // Count is the number of free addresses.

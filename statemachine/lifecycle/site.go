@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	sm "github.com/ingotmetal/ingot/statemachine"
@@ -74,6 +75,14 @@ func orDefault(n, standard int) int {
 		return standard
 	}
 	return n
+}
+
+// lends reports whether an address that a record lost is free for another:
+// policy may have changed since it was reserved (BOOT-19, BOOT-22).
+func (s *Site) lends(a netip.Addr) bool {
+	p := &s.Policy
+	return s.Pool.holds(a) && a != p.Gateway.Unmap() && a != p.Server.Unmap() &&
+		!slices.ContainsFunc(p.Exclude, func(x netip.Addr) bool { return x.Unmap() == a })
 }
 
 // Window is open until End, for a number of slots where Slots is set. The zero
