@@ -88,7 +88,7 @@ func (w *work) startAnew() error {
 		return err
 	}
 	sched, _, err := schedule.Step(n.Sched, schedule.Event{On: schedule.Reset})
-	n.Sched, n.Conn, n.Conditions, n.Inventory = sched, Connectivity{}, nil, Inventory{}
+	n.Sched, n.Conn, n.Conditions, n.Inventory = sched, Connectivity{Session: n.Conn.Session}, nil, Inventory{}
 	w.cancelCommands()
 	return err
 }
@@ -171,8 +171,8 @@ func (w *work) otherAxis() bool {
 // node goes with the row.
 func (in *DeleteRow) facts(w *work) (g sm.Guard, open int, err error) {
 	n := &w.Node
-	if !n.Reg.OnceApproved && w.otherAxis() {
-		return 0, 0, nil
+	if n.Reg.State == registration.Absent || !n.Reg.OnceApproved && w.otherAxis() {
+		return 0, 0, nil // nothing to ask: no row, or one that goes alone
 	}
 	if err := w.answers(&in.World); err != nil {
 		return 0, 0, err
@@ -277,7 +277,7 @@ func (w *work) bury(world World) error {
 	w.revoke(revokedByDelete)
 	w.cancelCommands()
 	n.Claims, n.Metal, n.Inventory, n.Conditions = Claims{}, Metal{}, Inventory{}, nil
-	n.Run, n.Sched, n.Conn = run.New(), schedule.New(), Connectivity{}
+	n.Run, n.Sched, n.Conn, n.Request = run.New(), schedule.New(), Connectivity{}, ""
 	n.Deleted = w.now
 	w.fact(NodeDeleted)
 	return nil
@@ -300,6 +300,14 @@ func (w *work) retiredJoint() error {
 		return nil
 	}
 	if err := w.reg(registration.Event{Event: on(registration.Withdraw)}); err != nil {
+		return err
+	}
+	if w.Node.Prov.State != provision.Retired { // so that no verb brings it back
+		if err := w.prov(provision.Event{Event: onProv(provision.End)}); err != nil {
+			return err
+		}
+	}
+	if err := w.run(run.Event{Event: onRun(run.Interrupt)}); err != nil { // what still waits
 		return err
 	}
 	w.revoke(revokedByRetire)
