@@ -13,6 +13,20 @@ type At[S, E ~string] struct {
 	Epoch    uint64    // the newest attempt; zero before the first
 	Deadline time.Time // of the open attempt
 	Ended    E         // the report that decided Epoch, empty while it is open
+	// Before is the attempt before, if a report decided it: a report whose
+	// answer was lost may come again when the next attempt is already open.
+	Before Decided[E]
+}
+
+// Decided is an attempt with the report that decided it.
+type Decided[E ~string] struct {
+	Epoch uint64
+	By    E
+}
+
+// decided reports whether report on of this epoch has been decided already.
+func (at *At[S, E]) decided(on E, epoch uint64) bool {
+	return epoch != 0 && (epoch == at.Epoch && at.Ended == on || epoch == at.Before.Epoch && at.Before.By == on)
 }
 
 // Event is what happens. Only reports name an Epoch.
@@ -32,9 +46,9 @@ type Event[E ~string] struct {
 // The order of checks: unknown names, a repeat, the table's refusal, a stale
 // report, an early expiry, the new attempt.
 //
-// A report of another epoch, or of none, is refused with CONFLICT; the same report of an
-// epoch that it decided succeeds without effect, whatever event decided it
-// (MACH-4, EDGE-7). An expiry before its deadline is refused; a report after
+// A report of another epoch, or of none, is refused with CONFLICT; the same
+// report of an epoch that it decided, the newest or the one before, succeeds
+// without effect, whatever event decided it (MACH-4, EDGE-7). An expiry before its deadline is refused; a report after
 // the deadline is accepted as long as nothing has expired the attempt
 // (EDGE-6). Entering an in-flight state takes ev.Next and sets the deadline.
 func (t *Table[S, E]) Step(at At[S, E], ev Event[E], holds Guard, now time.Time) (At[S, E], error) {
@@ -43,7 +57,7 @@ func (t *Table[S, E]) Step(at At[S, E], ev Event[E], holds Guard, now time.Time)
 		return at, t.unknown(at.State, ev.On)
 	}
 	c := &t.cells[i*t.width+j]
-	if c.stale != nil && ev.Epoch == at.Epoch && at.Ended == ev.On && ev.Epoch != 0 {
+	if c.stale != nil && at.decided(ev.On, ev.Epoch) {
 		return at, nil // a repeat
 	}
 	ch := &c.first
@@ -80,7 +94,7 @@ func (t *Table[S, E]) enter(at At[S, E], ch *choice[S, E], ev Event[E], open boo
 		within = max(within, to.deadline)
 	}
 	if ch.forget || to.absent {
-		next.Ended, next.Deadline = "", time.Time{}
+		next.Ended, next.Deadline, next.Before = "", time.Time{}, Decided[E]{}
 	}
 	if to.absent {
 		next.Epoch = 0
@@ -93,6 +107,9 @@ func (t *Table[S, E]) enter(at At[S, E], ch *choice[S, E], ev Event[E], open boo
 	}
 	if ev.Within > 0 {
 		within = ev.Within
+	}
+	if next.Ended != "" {
+		next.Before = Decided[E]{at.Epoch, next.Ended}
 	}
 	next.Epoch, next.Ended, next.Deadline = ev.Next, "", now.Add(within)
 	return next, nil
