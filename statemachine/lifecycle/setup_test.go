@@ -317,7 +317,9 @@ func TestSetupFailed(t *testing.T) {
 			if h.Node.Reg.Epoch <= r.Epoch || h.Node.Reg.LastError != "" {
 				t.Errorf("second attempt: %+v", h.Node.Reg)
 			}
-			h.refused(sm.Conflict, lifecycle.SetupReport{Epoch: r.Epoch, Why: "late"})
+			h.idles(lifecycle.SetupReport{Epoch: r.Epoch, Why: "late"}) // a repeat even now
+			h.refused(sm.Conflict, lifecycle.SetupReport{Epoch: r.Epoch, OK: true})
+			h.reg(registration.SettingUp)
 		})
 	}
 }
