@@ -38,11 +38,14 @@ func ParseMAC(s string) (MAC, error) {
 			return MAC{}, &BadName{"MAC", s, "want hexadecimal digits"}
 		}
 	}
-	if m == (MAC{}) || m[0]&1 != 0 {
+	if !m.Valid() {
 		return MAC{}, &BadName{"MAC", s, "the zero address and group addresses are no NIC's"}
 	}
 	return m, nil
 }
+
+// Valid reports whether m can be a NIC's: not zero, and no group address.
+func (m MAC) Valid() bool { return m != MAC{} && m[0]&1 == 0 }
 
 // String is the canonical form: lower case, with colons.
 func (m MAC) String() string {
