@@ -22,7 +22,7 @@ const dedication = "dedicated="
 // far as the node itself says. It decides the wake edge (JOINT-8, TAINT-2);
 // placement decides each request.
 func audience(n *Node) string {
-	if !n.Live() || n.Sched.Cordoned() || n.Sched.Service != schedule.InService || n.Conn.silent() ||
+	if !n.Live() || n.retired() || n.Run.Retiring() || n.Sched.Cordoned() || n.Sched.Service != schedule.InService || n.Conn.silent() ||
 		len(n.Conditions) > 0 || n.Reg.State == registration.Disabled || !placeable(n.Prov.State) {
 		return nobody
 	}
@@ -35,9 +35,10 @@ func audience(n *Node) string {
 	return nobody
 }
 
-// placeable reports whether a provision state lets work be placed at all.
+// placeable reports whether a provision state lets work be placed at all. A
+// machine without that axis was never accepted.
 func placeable(s provision.State) bool {
-	return s == provision.Adopted || s == provision.Deployed || s == provision.Ready || s == provision.Absent
+	return s == provision.Adopted || s == provision.Deployed || s == provision.Ready
 }
 
 // Reasons yields the NoSchedule reasons of n: operator taints as taint:<key>,

@@ -27,8 +27,8 @@ func (in Join) apply(w *work) error {
 	if err := w.same(in.Found); err != nil {
 		return err
 	}
-	if w.Node.retired() {
-		return refuse(w.name, "EDGE-4", sm.Conflict, "the node is retired", "delete the node first")
+	if err := w.serves(); err != nil {
+		return err
 	}
 	if w.Node.Reg.State == registration.Disabled && w.Node.Live() {
 		return refuse(w.name, "REG-11", sm.Denied, "the machine is disabled", "register it again, or factory-reset it")
@@ -39,8 +39,18 @@ func (in Join) apply(w *work) error {
 	if err := in.claim(w); err != nil {
 		return err
 	}
-	w.issue(in.Certificate)
+	if err := w.issue(in.Certificate); err != nil {
+		return err
+	}
 	return w.firstSession()
+}
+
+// serves refuses what leads to a retired node (EDGE-4).
+func (w *work) serves() error {
+	if w.Node.retired() {
+		return refuse(w.name, "EDGE-4", sm.Conflict, "the node is retired", "delete the node first")
+	}
+	return nil
 }
 
 func (in *Join) check(w *work) error {
@@ -68,14 +78,23 @@ func (in *Join) claim(w *work) error {
 			*p.has = p.got
 		}
 	}
-	if in.Claims.Server != (registration.ServerID{}) {
+	if in.Claims.Server == (registration.ServerID{}) {
+		return nil
+	}
+	if err := w.known(in.Claims.Server); err != nil {
+		return err
+	}
+	if c.Server == (registration.ServerID{}) { // in the byte order in which it came first
 		c.Server = in.Claims.Server
 	}
 	return nil
 }
 
 // issue adds a certificate; the oldest goes when there are too many.
-func (w *work) issue(serial string) {
+func (w *work) issue(serial string) error {
+	if slices.Contains(w.Node.Identity.Live, serial) {
+		return invalid(w.name, "ID-1", "certificate %s was issued already", serial)
+	}
 	live := append(slices.Clone(w.Node.Identity.Live), serial)
 	if over := len(live) - MaxCertificates; over > 0 {
 		for _, old := range live[:over] {
@@ -85,6 +104,7 @@ func (w *work) issue(serial string) {
 	}
 	w.Node.Identity.Live = live
 	w.facts = append(w.facts, Fact{Name: "security.node.certificate-issued", Key: serial})
+	return nil
 }
 
 // firstSession begins the provision axis of a host that has none (MACH-2).
@@ -113,8 +133,7 @@ func (in Renew) apply(w *work) error {
 	if err := w.names(in.Next); err != nil || in.Next == "" {
 		return invalid(w.name, "ID-2", "a renewal issues a certificate")
 	}
-	w.issue(in.Next)
-	return nil
+	return w.issue(in.Next)
 }
 
 // SessionOpened is an agent's session at a gateway. Epoch comes from the
@@ -129,6 +148,9 @@ func (SessionOpened) Name() string { return "session-opened" }
 
 func (in SessionOpened) apply(w *work) error {
 	if err := w.live(); err != nil {
+		return err
+	}
+	if err := w.serves(); err != nil {
 		return err
 	}
 	if w.Node.Reg.State == registration.Disabled {
@@ -190,7 +212,7 @@ func (in Judged) apply(w *work) error {
 	}
 	c := &w.Node.Conn
 	switch {
-	case in.Link.rank() < 1:
+	case in.Link.rank() < 1 || in.Link == "":
 		return invalid(w.name, "LIVE-6", "%q is no verdict on silence; legal: disconnected, unreachable, lost", in.Link)
 	case in.Session != c.Session:
 		return refuse(w.name, "LIVE-6", sm.Conflict, "the verdict is about an older session", "")
@@ -215,6 +237,9 @@ func (BeginAcceptance) Name() string { return "acceptance-begun" }
 func (BeginAcceptance) apply(w *work) error {
 	if err := w.live(); err != nil {
 		return err
+	}
+	if w.Node.Prov.State == provision.Adopting && !w.Node.Prov.Queued {
+		return refuse(w.name, "EDGE-21", sm.InvalidState, "no acceptance run is queued", "adopt starts another")
 	}
 	return w.prov(provision.Event{Event: onProv(provision.Begin), Facts: w.provFacts(&World{})})
 }

@@ -17,8 +17,11 @@ type Listed struct {
 func (Listed) Name() string { return "listed" }
 
 func (in Listed) apply(w *work) error {
-	if in.Device == "" || len(in.Device) > MaxName {
+	if in.Device == "" {
 		return invalid(w.name, "MACH-1", "a device has a name of at most %d bytes", MaxName)
+	}
+	if err := w.names(in.Device); err != nil {
+		return err
 	}
 	if err := w.same(in.Found); err != nil {
 		return err
@@ -48,6 +51,14 @@ func (w *work) device() error {
 	return nil
 }
 
+// runs refuses a run on what is no device, or is out of service for good.
+func (w *work) runs() error {
+	if err := w.device(); err != nil {
+		return err
+	}
+	return w.serves()
+}
+
 // RunRequest is the owner's desired_action (RUN-1).
 type RunRequest struct{ Action run.Action }
 
@@ -55,7 +66,7 @@ type RunRequest struct{ Action run.Action }
 func (RunRequest) Name() string { return "run-request" }
 
 func (in RunRequest) apply(w *work) error {
-	if err := w.device(); err != nil {
+	if err := w.runs(); err != nil {
 		return err
 	}
 	if !in.Action.Valid() {
@@ -87,7 +98,7 @@ type RunBegin struct {
 func (RunBegin) Name() string { return "run-begin" }
 
 func (in RunBegin) apply(w *work) error {
-	if err := w.device(); err != nil {
+	if err := w.runs(); err != nil {
 		return err
 	}
 	if err := w.answers(&in.World); err != nil {
@@ -141,9 +152,10 @@ func (in RunReport) apply(w *work) error {
 // pending asks for the action that waited for this run's end (RUN-1).
 func (w *work) pending() error {
 	r := &w.Node.Run
-	if r.Next == "" || r.State == run.Waiting || r.State == run.Running || w.Node.Run.Retire.State != run.None {
+	if r.Next == "" || r.State == run.Waiting || r.State == run.Running || r.Retiring() {
 		return nil
 	}
+	w.factWhy("run."+string(r.State), r.Reason) // the next request hides it
 	return w.run(run.Event{Event: onRun(run.Request), Action: r.Next})
 }
 
@@ -159,27 +171,35 @@ type RunFound struct {
 func (in RunFound) Name() string { return string(in.On) }
 
 func (in RunFound) apply(w *work) error {
-	if err := w.device(); err != nil {
+	if err := w.runs(); err != nil {
 		return err
 	}
 	if in.On != run.FoundRunning && in.On != run.FoundSucceeded && in.On != run.FoundFailed || !in.Action.Valid() {
 		return invalid("run-found", "RUN-2", "want found-running, found-succeeded or found-failed, and an action")
+	}
+	if err := w.names(in.Serial); err != nil {
+		return err
 	}
 	if in.On == run.FoundRunning && in.Action.Writes() && in.Serial == "" {
 		return refuse(w.name, "RUN-4", sm.Conflict, "install_disk_serial is not set", "set it; the run is adopted at the next pass")
 	}
 	was := w.Node.Run
 	err := w.run(run.Event{Event: onRun(in.On), Action: in.Action, Serial: in.Serial, Why: cutReason(in.Why), Facts: w.runFacts(&World{}, true)})
-	if err == nil && w.Node.Run != was {
-		w.factWhy("run.adopted", "its record came late")
+	if err != nil || w.Node.Run == was {
+		return err
 	}
-	return err
+	w.factWhy("run.adopted", "its record came late")
+	return w.pending()
 }
 
 // RetireDevice is the owner that sets the status decommissioning (RUN-6,
 // RUN-9). A setup or run that holds the machine is dead at once; a provision
-// workflow is a conflict.
-type RetireDevice struct{ Serial string }
+// workflow is a conflict, and so is an open allocation (PROV-13). On a node
+// that is retired already, nothing is left to do.
+type RetireDevice struct {
+	Serial string
+	World  World
+}
 
 // Name is retire-device.
 func (RetireDevice) Name() string { return "retire-device" }
@@ -191,21 +211,37 @@ func (in RetireDevice) apply(w *work) error {
 	if err := w.names(in.Serial); err != nil {
 		return err
 	}
-	if w.slot.Holder == Workflow && !w.Node.Run.Retiring() {
-		return &Refused{Input: w.name, Req: "MACH-3", code: sm.Conflict, Why: "a workflow holds the machine", Holder: w.slot, Next: "abort it, or let it end"}
+	if w.Node.Run.Retiring() || w.Node.retired() {
+		return nil
+	}
+	if err := in.free(w); err != nil {
+		return err
 	}
 	e := run.RetireEvent{Event: onRetire(run.Decommission), Serial: in.Serial}
 	if w.slot.Holder != Free {
 		e.Facts = run.SlotHeld
 	}
-	was := w.Node.Run.Retire.State
-	if err := w.retire(e); err != nil || was != run.None {
+	if err := w.retire(e); err != nil {
 		return err
 	}
 	if err := w.takeOver(); err != nil {
 		return err
 	}
 	return w.run(run.Event{Event: onRun(run.Interrupt)})
+}
+
+// free refuses what a retirement may not take over.
+func (in *RetireDevice) free(w *work) error {
+	if err := w.answers(&in.World); err != nil {
+		return err
+	}
+	switch {
+	case w.slot.Holder == Workflow:
+		return &Refused{Input: w.name, Req: "MACH-3", code: sm.Conflict, Why: "a workflow holds the machine", Holder: w.slot, Next: "abort it, or let it end"}
+	case in.World.Open > 0:
+		return &Refused{Input: w.name, Req: "PROV-13", code: sm.Conflict, Why: "allocations are open", Count: in.World.Open, Next: "release them"}
+	}
+	return nil
 }
 
 func onRetire(k run.RetireKind) sm.Event[run.RetireKind] {
@@ -244,7 +280,9 @@ func (in RetireReport) apply(w *work) error {
 
 // OffConfirmed says that the machine is off. Two reads by BMC-2, begun after
 // the attempt took the machine, are proof; the agent's word counts only where
-// there is no BMC, with the retirement's epoch and one-time token (RUN-5).
+// there is no BMC, with the retirement's own epoch and one-time token (RUN-5).
+// Of a machine that was taken from another holder it says nothing: that waits
+// (RUN-6).
 type OffConfirmed struct {
 	Epoch uint64 // of the attempt that asked; 0 where its step has none
 	Word  bool   // the agent's word, token checked
@@ -257,8 +295,8 @@ func (in OffConfirmed) apply(w *work) error {
 	if err := w.live(); err != nil {
 		return err
 	}
-	if in.Word && w.Node.Claims.BMC != "" {
-		return refuse(w.name, "RUN-5", sm.Conflict, "the machine has a BMC: only that proves off", "read its power state")
+	if in.Word && (w.Node.Claims.BMC != "" || in.Epoch == 0 || !w.Node.Run.Retiring()) {
+		return refuse(w.name, "RUN-5", sm.Conflict, "an agent's word proves off only where there is no BMC, to the retirement that it ran", "read the machine's power state")
 	}
 	if in.Epoch != w.slot.Epoch {
 		return &Refused{Input: w.name, Req: "MACH-4", code: sm.Conflict, Why: "another attempt asked for that", Holder: w.slot}
