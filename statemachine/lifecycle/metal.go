@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	sm "github.com/ingotmetal/ingot/statemachine"
 	"github.com/ingotmetal/ingot/statemachine/netboot"
@@ -18,6 +19,7 @@ import (
 const (
 	MaxOptions   = 1024 // bytes of the driver's options
 	MaxAddresses = 16
+	MaxReference = 512 // bytes of a reference into the secret broker
 )
 
 // secretScheme begins every stored credential: a reference into the secret
@@ -47,8 +49,11 @@ func (m *Metal) check(w *work) error {
 		return invalid(w.name, "EDGE-13", "the product UUID is a firmware placeholder")
 	case !m.ReportsMACs && len(m.MACs) == 0 && placeholder:
 		return invalid(w.name, "PROV-9", "the driver reports no MACs: name them, or the product UUID")
-	case m.Credentials != "" && !strings.HasPrefix(m.Credentials, secretScheme):
-		return invalid(w.name, "PROV-9", "credentials are stored as a %s reference only", secretScheme)
+	case m.Credentials != "" && (!strings.HasPrefix(m.Credentials, secretScheme) || len(m.Credentials) > MaxReference || !utf8.ValidString(m.Credentials)):
+		return invalid(w.name, "PROV-9", "credentials are stored as a %s reference of at most %d bytes only", secretScheme, MaxReference)
+	}
+	if err := w.names(m.BMC); err != nil {
+		return err
 	}
 	return m.options(w)
 }
@@ -58,23 +63,30 @@ func (m *Metal) options(w *work) error {
 	if m.Options == "" {
 		return nil
 	}
-	var o map[string]json.RawMessage
-	if len(m.Options) > MaxOptions || json.Unmarshal([]byte(m.Options), &o) != nil || o == nil {
+	var o map[string]any
+	if len(m.Options) > MaxOptions || !utf8.ValidString(m.Options) || json.Unmarshal([]byte(m.Options), &o) != nil || o == nil {
 		return invalid(w.name, "PROV-9", "driver options are a JSON object of at most %d bytes", MaxOptions)
 	}
-	for k := range o {
-		if credential(k) {
-			return invalid(w.name, "PROV-9", "driver option %q looks like a credential; give it as a secret", k[:min(len(k), MaxName)])
-		}
+	if credential(o) {
+		return invalid(w.name, "PROV-9", "a driver option looks like a credential; give it as a secret")
 	}
 	return nil
 }
 
-func credential(key string) bool {
-	key = strings.ToLower(key)
-	return slices.ContainsFunc([]string{"pass", "secret", "token", "credential", "apikey", "api_key", "private"}, func(word string) bool {
-		return strings.Contains(key, word)
-	})
+// credential reports whether a key at any depth of v looks like a credential's.
+func credential(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, credential)
+	case map[string]any:
+		for key, in := range v {
+			names := func(word string) bool { return strings.Contains(strings.ToLower(key), word) }
+			if slices.ContainsFunc([]string{"pass", "secret", "token", "credential", "apikey", "api_key", "private"}, names) || credential(in) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // EnrollMetal creates a machine by its BMC (PROV-1, PROV-9, PROV-17). The same
@@ -97,17 +109,20 @@ func (in EnrollMetal) apply(w *work) error {
 	if err := w.same(in.Found); err != nil {
 		return err
 	}
+	if err := w.serves(); err != nil {
+		return err
+	}
 	if err := w.assign(in.NewID); err != nil {
 		return err
 	}
-	e := provision.Event{Event: onProv(provision.Enroll), By: in.By, Facts: w.provFacts(&World{})}
-	if len(in.Metal.MACs) == 0 && !in.Metal.ReportsMACs {
-		e.Within = provision.AwaitingMACDeadline // a MAC awaits confirm-mac (MACH-5)
-	}
-	if err := w.prov(e); err != nil {
+	w.Node.Metal = in.Metal
+	if err := w.prov(provision.Event{Event: onProv(provision.Enroll), By: in.By, Facts: w.provFacts(&World{})}); err != nil {
 		return err
 	}
 	if err := w.call(in.Call); err != nil {
+		return err
+	}
+	if err := w.names(in.Request); err != nil {
 		return err
 	}
 	if err := in.Metal.check(w); err != nil {
@@ -120,8 +135,10 @@ func (in EnrollMetal) apply(w *work) error {
 func (in *EnrollMetal) bind(w *work) error {
 	n := &w.Node
 	n.Request, n.Claims.BMC = in.Request, in.Metal.BMC
-	n.Metal = in.Metal
 	if in.Metal.Server != (registration.ServerID{}) {
+		if err := w.known(in.Metal.Server); err != nil {
+			return err
+		}
 		n.Claims.Server = in.Metal.Server
 	}
 	w.fact(NodeEnrolled)

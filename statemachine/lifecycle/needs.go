@@ -48,7 +48,7 @@ func Needs(n *Node) iter.Seq[Need] {
 func provNeeds(n *Node) []Need {
 	p := &n.Prov
 	switch {
-	case p.AwaitOff:
+	case p.AwaitOff && provision.Table.Open(p.At):
 		return []Need{{Epoch: p.Epoch, Verb: NeedOff}}
 	case provision.Table.Open(p.At) && p.Activity != "":
 		return []Need{{Epoch: p.Epoch, Verb: NeedWorkflow, What: string(p.Activity)}}
@@ -82,8 +82,10 @@ func retireNeeds(n *Node) []Need {
 
 func commandNeeds(n *Node) []Need {
 	var needs []Need
-	for _, c := range n.Commands {
-		needs = append(needs, Need{Verb: NeedPower, What: c.ID})
+	if SlotOf(n).Holder == Free { // else a command would drive a machine that an attempt holds
+		for _, c := range n.Commands {
+			needs = append(needs, Need{Verb: NeedPower, What: c.ID})
+		}
 	}
 	if n.Sched.State == "draining" {
 		needs = append(needs, Need{Verb: NeedDrain})

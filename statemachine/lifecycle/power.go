@@ -30,12 +30,15 @@ func (in Power) apply(w *work) error {
 	if err := w.live(); err != nil {
 		return err
 	}
-	if in.Request == "" || len(in.Request) > MaxName || !slices.Contains(powerActions(), in.Action) {
+	if in.Request == "" || w.names(in.Request) != nil || !slices.Contains(powerActions(), in.Action) {
 		return invalid(w.name, "PROV-7", "want a request ID and one of %s", strings.Join(powerActions(), ", "))
 	}
 	queued := func(c Command) bool { return c.ID == in.Request }
 	if slices.ContainsFunc(w.Node.Commands, queued) {
 		return nil
+	}
+	if err := w.answers(&in.World); err != nil {
+		return err
 	}
 	e := provision.Event{Event: onProv(provision.PowerVerb), Facts: w.provFacts(&in.World)}
 	if err := w.prov(e); err != nil {

@@ -46,7 +46,9 @@ func (in Report) apply(w *work) error {
 		return err
 	}
 	if w.Node.Prov != w.was.Node.Prov {
-		w.reported(&in)
+		if err := w.reported(&in); err != nil {
+			return err
+		}
 	}
 	if err := w.failed(); err != nil {
 		return err
@@ -54,14 +56,24 @@ func (in Report) apply(w *work) error {
 	return w.retiredJoint()
 }
 
-// reported records what a decided report brought.
-func (w *work) reported(in *Report) {
-	if w.was.Node.Prov.State == provision.Inspecting && in.Inspected != nil {
+// reported records what a decided report brought. A success rests on what the
+// world says, so a world that cannot say makes none.
+func (w *work) reported(in *Report) error {
+	if in.OK {
+		if err := w.answers(&in.World); err != nil {
+			return err
+		}
+	}
+	if w.Node.Prov.State == provision.Commissioning && in.Inspected != nil {
 		w.Node.Inventory = in.Inspected.Inventory
+		if err := w.names(w.Node.Inventory.Serials...); err != nil {
+			return err
+		}
 	}
 	if w.Node.Prov.State == w.was.Node.Prov.State && w.Node.Prov.Ended != w.was.Node.Prov.Ended {
 		w.factWhy("node.provision.reported", string(w.Node.Prov.Ended))
 	}
+	return nil
 }
 
 // impostor says why what inspecting found is not the machine that was
@@ -129,13 +141,16 @@ func (in *WipeEvidence) lacks(n *Node) string {
 		return "it is not signed by the node's current identity"
 	case in.Digest == provision.Hash{}:
 		return "it has no digest"
+	case n.Prov.AwaitOff:
+		return "nothing may be wiped before the machine is confirmed off"
 	case len(n.Inventory.Serials) == 0:
 		return "the node has no inventory of disks"
 	case len(in.Disks) > MaxSerials:
 		return "it names too many disks"
 	}
 	for _, serial := range n.Inventory.Serials {
-		if !slices.Contains(in.Disks, DiskWipe{serial, "done"}) {
+		other := func(d DiskWipe) bool { return d.Serial == serial && d.Result != "done" }
+		if !slices.Contains(in.Disks, DiskWipe{serial, "done"}) || slices.ContainsFunc(in.Disks, other) {
 			return "disk " + serial + " is not reported done"
 		}
 	}
