@@ -15,9 +15,10 @@ const (
 
 // Bulk is one verb over many nodes of one pool (PROV-6).
 type Bulk struct {
-	Verb  Verb
-	Nodes []NodeID
-	Batch string // ID, drawn before
+	Verb   Verb
+	Nodes  []NodeID
+	Batch  string // ID, drawn before
+	Single bool   // a single verb's batch of one, which may be a recover (EDGE-1)
 }
 
 // Batch is a bulk verb that waits for approver keys, or is recorded for audit
@@ -45,6 +46,10 @@ func (b *Bulk) Check() error {
 			return bad("only undeploy takes a wipe mode")
 		}
 	case provision.Undeploy:
+	case provision.Recover:
+		if !b.Single || len(b.Nodes) != 1 {
+			return bad("a recover makes a batch of one, never a bulk")
+		}
 	default:
 		return bad("the verbs are manage, inspect, provide, undeploy, rescue and retire")
 	}
@@ -72,20 +77,13 @@ func (b *Bulk) Decide(states []Node, site Site, worlds []World, now time.Time) (
 	if err := b.Check(); err != nil {
 		return nil, nil, err
 	}
-	if len(states) != len(b.Nodes) || len(worlds) != len(b.Nodes) {
-		return nil, nil, invalid("bulk", "PROV-6", "a node is of another pool, or was not read")
+	out, err := b.step(states, site, worlds, now)
+	if err != nil {
+		return nil, nil, err
 	}
-	out := make([]Outcome, len(states))
 	quorum, erases := 0, false
 	for i := range states {
-		verb := b.Verb
-		verb.World, verb.Batch = worlds[i], b.Batch
-		o, err := Step(State{states[i], site}, verb, now)
-		if err != nil {
-			return nil, nil, &NodeError{b.Nodes[i], err}
-		}
-		out[i], site = o, o.Next.Site
-		quorum, erases = max(quorum, worlds[i].Quorum), erases || verb.erases(&states[i])
+		quorum, erases = max(quorum, worlds[i].Quorum), erases || b.Verb.erases(&states[i])
 	}
 	if !erases {
 		return out, nil, nil
@@ -96,6 +94,45 @@ func (b *Bulk) Decide(states []Node, site Site, worlds []World, now time.Time) (
 	}
 	batch.Settled = true
 	return out, batch, nil
+}
+
+// step decides the verb for every node, as part of the batch.
+func (b *Bulk) step(states []Node, site Site, worlds []World, now time.Time) ([]Outcome, error) {
+	if len(states) != len(b.Nodes) || len(worlds) != len(b.Nodes) {
+		return nil, invalid("bulk", "PROV-6", "a node is of another pool, or was not read")
+	}
+	out := make([]Outcome, len(states))
+	for i := range states {
+		if states[i].ID != b.Nodes[i] {
+			return nil, &NodeError{b.Nodes[i], refuse("bulk", "PROV-6", sm.NotFound, "there is no such node in the pool", "")}
+		}
+		verb := b.Verb
+		verb.World, verb.Batch = worlds[i], b.Batch
+		o, err := Step(State{states[i], site}, verb, now)
+		if err != nil {
+			return nil, &NodeError{b.Nodes[i], err}
+		}
+		out[i], site = o, o.Next.Site
+	}
+	return out, nil
+}
+
+// Carry carries out a batch that its quorum approved: every verb is decided
+// again, and one refusal refuses all (PROV-16). next is the settled batch, or b
+// on error.
+func (b Batch) Carry(states []Node, site Site, worlds []World, now time.Time) (out []Outcome, next Batch, err error) {
+	if err := b.open(now); err != nil {
+		return nil, b, err
+	}
+	if len(b.Keys) < b.Quorum {
+		return nil, b, &Refused{Input: "batch-carry", Req: "PROV-16", code: sm.Conflict, Count: b.Quorum - len(b.Keys), Why: "approvals are missing"}
+	}
+	bulk := Bulk{Verb: Verb{Call: Call{By: b.By, Reason: b.Reason}, On: b.Verb, Wipe: b.Wipe}, Nodes: b.Nodes, Batch: b.ID}
+	if out, err = bulk.step(states, site, worlds, now); err != nil {
+		return nil, b, err
+	}
+	b.Settled = true
+	return out, b, nil
 }
 
 // NodeError is the refusal of one node of many.
