@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	sm "github.com/ingotmetal/ingot/statemachine"
 	"github.com/ingotmetal/ingot/statemachine/netboot"
@@ -42,10 +43,10 @@ type Call struct {
 // reason, and the version last (EDGE-15).
 func (w *work) call(c Call) error {
 	switch {
-	case c.By == "" || len(c.By) > MaxName:
+	case c.By == "" || w.names(c.By) != nil:
 		return invalid(w.name, "API-1", "the caller has no name")
-	case len(c.Reason) > MaxReason || strings.ContainsFunc(c.Reason, control):
-		return invalid(w.name, "API-1", "the reason is over %d bytes or has control characters", MaxReason)
+	case len(c.Reason) > MaxReason || strings.ContainsFunc(c.Reason, control) || !utf8.ValidString(c.Reason):
+		return invalid(w.name, "API-1", "the reason is over %d bytes, has control characters, or is not UTF-8", MaxReason)
 	case c.Version != 0 && c.Version != w.was.Node.Version:
 		return refuse(w.name, "API-1", sm.Conflict, "the node has changed since the caller saw it", "read it again and decide anew")
 	}
@@ -73,8 +74,8 @@ func (w *work) inventory(inv *registration.Inventory) error {
 // names checks the length of names.
 func (w *work) names(names ...string) error {
 	for _, n := range names {
-		if len(n) > MaxName || strings.ContainsFunc(n, control) {
-			return invalid(w.name, "REG-9", "a name is over %d bytes or has control characters", MaxName)
+		if len(n) > MaxName || strings.ContainsFunc(n, control) || !utf8.ValidString(n) {
+			return invalid(w.name, "REG-9", "a name is over %d bytes, has control characters, or is not UTF-8", MaxName)
 		}
 	}
 	return nil

@@ -29,6 +29,14 @@ func (l Link) rank() int {
 	return -1
 }
 
+// String is the wire name.
+func (l Link) String() string {
+	if l == "" {
+		l = Disconnected
+	}
+	return string(l)
+}
+
 // Connectivity is the axis of whether a node's agent can be reached. It says
 // nothing of health, and releases nothing (LIVE-3).
 type Connectivity struct {

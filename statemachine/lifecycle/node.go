@@ -94,6 +94,28 @@ func Fresh() Node {
 // Live reports whether n is a node and no tombstone.
 func (n *Node) Live() bool { return n.ID != "" && n.Deleted.IsZero() }
 
+// unknown is a state of n's own axes that this version does not know (EDGE-18);
+// empty where there is none. Boot records answer for themselves.
+func (n *Node) unknown() string {
+	switch {
+	case n.Reg.State != "" && !registration.Table.Knows(n.Reg.State):
+		return string(n.Reg.State)
+	case n.Prov.State != "" && !provision.Table.Knows(n.Prov.State):
+		return string(n.Prov.State)
+	case !run.Table.Knows(n.Run.State):
+		return string(n.Run.State)
+	case n.Run.Retire.State != "" && !run.Retirement.Knows(n.Run.Retire.State):
+		return string(n.Run.Retire.State)
+	case !schedule.Table.Knows(n.Sched.State):
+		return string(n.Sched.State)
+	case !schedule.ServiceTable.Knows(n.Sched.Service):
+		return string(n.Sched.Service)
+	case n.Conn.Link.rank() < 0:
+		return string(n.Conn.Link)
+	}
+	return ""
+}
+
 // owner is n as the owner of boot records.
 func (n *Node) owner() netboot.Owner {
 	return netboot.Owner{Node: string(n.ID), Server: netboot.ServerID(n.Reg.Server)}

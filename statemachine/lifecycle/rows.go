@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -148,7 +149,7 @@ func (r *rows) boots(n *Node) {
 		}
 		mac := b.MAC.String()
 		r.record(RowBoot+mac, bootRow{Schema, *b})
-		if b.Owner.Node != "" {
+		if b.Owner.Node != "" && b.State != netboot.Decommissioned { // else it is a claim no more
 			r.put(RowBy+"node-mac/"+b.Owner.Node+"/"+mac, nil)
 		}
 		if b.Candidate != "" {
@@ -159,6 +160,9 @@ func (r *rows) boots(n *Node) {
 		}
 	}
 }
+
+// errMisplaced is a record under another's key.
+var errMisplaced = errors.New("the record belongs under another key")
 
 // RowError reports a row that cannot be read.
 type RowError struct {
@@ -193,25 +197,39 @@ func Load(all iter.Seq2[string, []byte]) (State, error) {
 	if err := s.Site.Policy.prepare(); err != nil {
 		return State{}, &RowError{RowSite + "policy", err}
 	}
+	if err := s.Site.Pool.check(); err != nil {
+		return State{}, &RowError{RowSite + "pool", err}
+	}
 	return s, nil
 }
 
 func (s *State) load(key string, val []byte, reg **regRow) error {
 	switch {
 	case strings.HasPrefix(key, RowNode):
-		row := nodeRow{}
+		row := nodeRow(Fresh())
 		if err := json.Unmarshal(val, &row); err != nil {
 			return err
+		}
+		if key != RowNode+string(row.ID) {
+			return errMisplaced
 		}
 		row.NICs, row.Reg, row.Schema = s.Node.NICs, s.Node.Reg, max(row.Schema, s.Node.Schema)
 		s.Node = Node(row)
 	case strings.HasPrefix(key, RowRegistration):
 		*reg = &regRow{}
-		return json.Unmarshal(val, *reg)
+		if err := json.Unmarshal(val, *reg); err != nil {
+			return err
+		}
+		if key != RowRegistration+(*reg).Record.Server.Key().String() {
+			return errMisplaced
+		}
 	case strings.HasPrefix(key, RowBoot):
 		var row bootRow
 		if err := json.Unmarshal(val, &row); err != nil {
 			return err
+		}
+		if key != RowBoot+row.Record.MAC.String() {
+			return errMisplaced
 		}
 		s.Node.NICs = append(s.Node.NICs, row.Record)
 		s.Node.Schema = max(s.Node.Schema, row.Schema)

@@ -8,6 +8,9 @@ import (
 	"github.com/ingotmetal/ingot/statemachine/schedule"
 )
 
+// MaxForce is how far away the deadline of a forced release may be.
+const MaxForce = sm.MaxDeadline
+
 // Schedule is a cordon, uncordon or drain (SCHED-1, SCHED-2).
 type Schedule struct {
 	Call
@@ -25,15 +28,19 @@ func (in Schedule) apply(w *work) error {
 	if in.On != schedule.Cordon && in.On != schedule.Uncordon && in.On != schedule.Drain {
 		return invalid("schedule", "SCHED-1", "%q is no verb; legal: cordon, uncordon, drain", in.On)
 	}
-	next, changed, err := schedule.Step(w.Node.Sched, schedule.Event{On: in.On, Force: schedule.Force{By: in.Force}})
+	force := schedule.Force{By: in.Force.UTC().Round(0)}
+	if in.Force.IsZero() {
+		force = schedule.Force{}
+	}
+	next, changed, err := schedule.Step(w.Node.Sched, schedule.Event{On: in.On, Force: force})
 	if err != nil {
 		return err
 	}
 	if err := w.call(in.Call); err != nil {
 		return err
 	}
-	if !in.Force.IsZero() && (in.On != schedule.Drain || !in.Force.After(w.now)) {
-		return invalid(w.name, "SCHED-2", "only a drain forces release, by a deadline in the future")
+	if !in.Force.IsZero() && (in.On != schedule.Drain || !in.Force.After(w.now) || in.Force.After(w.now.Add(MaxForce))) {
+		return invalid(w.name, "SCHED-2", "only a drain forces release, by a deadline within %s", MaxForce)
 	}
 	w.Node.Sched = next
 	if changed {
@@ -88,6 +95,9 @@ func (in Maintain) apply(w *work) error {
 	if err := w.live(); err != nil {
 		return err
 	}
+	if err := w.call(in.Call); err != nil {
+		return err
+	}
 	on, fact := schedule.ClearMaintenance, NodeServiced
 	if in.Set {
 		on, fact = schedule.SetMaintenance, NodeMaintained
@@ -95,12 +105,6 @@ func (in Maintain) apply(w *work) error {
 	next, changed, err := schedule.StepService(w.Node.Sched, on, in.Reason)
 	if err != nil {
 		return err
-	}
-	if err := w.call(in.Call); err != nil {
-		return err
-	}
-	if in.Reason == "" {
-		return invalid(w.name, "SCHED-4", "maintenance is set and cleared with a reason")
 	}
 	w.Node.Sched = next
 	if changed {

@@ -21,6 +21,10 @@ func (w *work) settle() error {
 	}
 	w.count()
 	w.tell()
+	if w.cloned {
+		gone := func(b netboot.Record) bool { return b.State == netboot.Absent }
+		w.Node.NICs = slices.DeleteFunc(w.Node.NICs, gone)
+	}
 	if len(w.facts) > 0 && w.Node.ID != "" {
 		w.Node.Version++
 	}
@@ -46,7 +50,7 @@ func (w *work) settlePool() error {
 	}
 	for i := range w.was.Node.NICs {
 		b := &w.was.Node.NICs[i]
-		if j := w.Node.nic(b.MAC); b.Address.IsValid() && (j < 0 || w.Node.NICs[j].Address != b.Address) && w.Site.Pool.Network.Contains(b.Address) {
+		if j := w.Node.nic(b.MAC); b.Address.IsValid() && (j < 0 || w.Node.NICs[j].Address != b.Address) && w.Site.lends(b.Address) {
 			p, err := w.Site.Pool.Put(b.Address)
 			if err != nil {
 				return err
@@ -108,8 +112,8 @@ func (w *work) tell() {
 	if was.Run.Retire.State != is.Run.Retire.State || was.Run.Retire.Epoch != is.Run.Retire.Epoch {
 		w.fact(RetirementStepped + string(is.Run.Retire.State))
 	}
-	if was.Conn.Link != is.Conn.Link {
-		w.fact("node.connectivity." + string(is.Conn.Link))
+	if is.Conn.Link.rank() != was.Conn.Link.rank() {
+		w.fact("node.connectivity." + is.Conn.Link.String())
 	}
 	w.tellKeys()
 	if to := audience(is); to != nobody && to != audience(was) && is.Live() {

@@ -32,6 +32,7 @@ type Input interface {
 // version, inputs, plan (EDGE-15); permission is the caller's, but for what
 // only an operator session may ever do (SET-2).
 func Step(s State, in Input, now time.Time) (Outcome, error) {
+	now = now.UTC().Round(0) // as rows keep it
 	w := work{State: s, was: &s, now: now, slot: SlotOf(&s.Node), name: in.Name()}
 	if err := w.writable(); err != nil {
 		if _, relayed := in.(Announce); relayed {
@@ -64,8 +65,11 @@ func (w *work) writable() error {
 	if w.Node.Schema > Schema {
 		return refuse(w.name, "MACH-8", sm.InvalidState, "the record was written by a newer version", "upgrade this one; until then it is shown, not written")
 	}
-	if w.now.IsZero() {
-		return invalid(w.name, "", "the time is not set")
+	if y := w.now.Year(); y < 1970 || y > 9000 {
+		return invalid(w.name, "", "the time is not set, or out of range")
+	}
+	if raw := w.Node.unknown(); raw != "" {
+		return refuse(w.name, "EDGE-18", sm.InvalidState, "this version does not know the state "+raw+" that the node is in", "upgrade this one; until then it is shown, not written")
 	}
 	return nil
 }
@@ -108,7 +112,7 @@ func (w *work) reg(e registration.Event) error {
 func (w *work) prov(e provision.Event) error {
 	e.Next = w.next()
 	if e.Within == 0 {
-		e.Within = w.Site.Policy.Deadlines.Within(&w.Node.Prov, &e)
+		e.Within = w.within(&e)
 	}
 	r, err := provision.Step(w.Node.Prov, e, w.now)
 	if err != nil {
@@ -117,6 +121,18 @@ func (w *work) prov(e provision.Event) error {
 	w.Node.Prov = r
 	w.took(r.Epoch)
 	return nil
+}
+
+// within is the deadline of the attempt that e may open: the site's, but a
+// day for an enrolling that waits for confirm-mac (MACH-5).
+func (w *work) within(e *provision.Event) time.Duration {
+	n := &w.Node
+	if len(n.Metal.MACs) == 0 && !n.Metal.ReportsMACs && len(n.MACs()) == 0 {
+		if to, _ := provision.Table.Next(n.Prov.State, e.On, provision.Guards(&n.Prov, e)); to == provision.Enrolling {
+			return provision.AwaitingMACDeadline
+		}
+	}
+	return w.Site.Policy.Deadlines.Within(&n.Prov, e)
 }
 
 // run moves the run axis.
@@ -145,6 +161,9 @@ func (w *work) retire(e run.RetireEvent) error {
 
 // boot moves boot record i.
 func (w *work) boot(i int, e netboot.Event) error {
+	if m := w.Node.NICs[i].MAC; !m.Valid() {
+		return invalid(w.name, "BOOT-12", "%s is no NIC's address", m)
+	}
 	r, err := netboot.Step(w.Node.NICs[i], e)
 	if err != nil {
 		return err
