@@ -59,7 +59,7 @@ func fill(rec provision.Record) provision.Record {
 func align(rec provision.Record, ev sm.Event[provision.Kind], g sm.Guard) (provision.Record, provision.Event) {
 	e := bring(ev.On, ev.Next)
 	e.Event, e.Facts = ev, g
-	if rec.Ended == ev.On {
+	if rec.Ended == ev.On || rec.Before == (sm.Decided[provision.Kind]{Epoch: ev.Epoch, By: ev.On}) {
 		return rec, e
 	}
 	switch rec.State {

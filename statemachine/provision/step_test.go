@@ -132,7 +132,7 @@ func retired(t *testing.T) *node {
 // is demands that the axis has exactly these values beside its attempt.
 func (n *node) is(t *testing.T, want provision.Record) {
 	t.Helper()
-	want.Epoch, want.Deadline, want.Ended = n.Epoch, n.Deadline, n.Ended
+	want.Epoch, want.Deadline, want.Ended, want.Before = n.Epoch, n.Deadline, n.Ended, n.Before
 	if n.Record != want {
 		t.Errorf("got  %+v\nwant %+v", n.Record, want)
 	}

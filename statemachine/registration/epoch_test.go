@@ -22,6 +22,8 @@ func TestReportsOfPastAttempts(t *testing.T) {
 	reset := facts(registration.Image)
 	failed := func(t *testing.T) *row { return drained(t).do(t, registration.SetupFailed) }
 	second := func(t *testing.T) *row { return failed(t).do(t, registration.ApproveSetup) }
+	twice := func(t *testing.T) *row { return second(t).do(t, registration.SetupFailed) }
+	third := func(t *testing.T) *row { return twice(t).do(t, registration.ApproveSetup) }
 	overdue := func(t *testing.T) *row { r := drained(t); r.now = r.Deadline; return r }
 	expired := func(t *testing.T) *row { return overdue(t).do(t, registration.SetupExpired) }
 	promoted := func(t *testing.T) *row { return drained(t).do(t, registration.Refresh) }
@@ -48,7 +50,10 @@ func TestReportsOfPastAttempts(t *testing.T) {
 		{"ended by another key, then failed", supplanted, fail, 1, ""},
 		{"ended by another key, then complete", supplanted, complete, 1, sm.Conflict},
 
-		{"the first attempt's failure in the second", second, fail, 1, sm.Conflict},
+		{"the first attempt's failure in the second, again", second, fail, 1, ""},
+		{"the first attempt's failure after the second's", twice, fail, 1, ""},
+		{"the second attempt's failure, again", twice, fail, 2, ""},
+		{"the first attempt's failure in the third", third, fail, 1, sm.Conflict},
 		{"the first attempt's success in the second", second, complete, 1, sm.Conflict},
 		{"the first attempt's drain in the second", second, registration.Drain, 1, sm.Conflict},
 		{"an attempt that never was", drained, complete, 2, sm.Conflict},

@@ -76,6 +76,7 @@ func align(rec registration.Record, ev sm.Event[registration.Kind], g sm.Guard, 
 	switch {
 	case rec.State == registration.Pending && ev.On == registration.Register:
 		rec.Rearmed = g&registration.Rearmed != 0
+	case rec.Before == sm.Decided[registration.Kind]{Epoch: ev.Epoch, By: ev.On}: // a repeat finds what it left
 	case rec.State == registration.SettingUp:
 		rec.Bundle.Consumed = g&registration.Consumed != 0
 	}

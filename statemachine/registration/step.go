@@ -85,14 +85,11 @@ func Step(r Record, e Event, now time.Time) (Record, error) {
 	if err != nil {
 		return r, err
 	}
-	repeat := Table.Reports(e.On) && from.Ended == e.On
 	r.At = at
 	if at.State == Absent {
 		return New(), nil
 	}
-	if !repeat {
-		r.write(from.State, &e, now)
-	}
+	r.write(from.State, &e, now)
 	r.drop(Table.Drops(r.State))
 	return r, nil
 }
@@ -115,7 +112,9 @@ func (r *Record) write(from State, e *Event, now time.Time) {
 	case Drain:
 		r.Bundle = Bundle{Consumed: true}
 	case SetupFailed:
-		r.LastError = cut(e.Why)
+		if r.State != from { // else a repeat
+			r.LastError = cut(e.Why)
+		}
 	case SetupExpired:
 		r.LastError = ReasonExpired
 	case Preempt:

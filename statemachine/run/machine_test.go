@@ -62,7 +62,9 @@ func subject() statemachinetest.Subject[run.Record, run.State, run.Kind] {
 			if err != nil {
 				return rec, err
 			}
-			next.Retire = rec.Retire
+			if next.Retire = rec.Retire; next.State == run.Idle {
+				next.Serial = "" // no retirement is there to keep it
+			}
 			return next, nil
 		},
 	}

@@ -370,7 +370,8 @@ func TestReportsOfPastAttempts(t *testing.T) {
 		{"succeeded late, again", late.do(t, run.Succeed), run.Succeed, 1, ""},
 		{"interrupted, then failed", running(t, run.Wipe).do(t, run.Interrupt), run.Fail, 1, ""},
 		{"interrupted, then succeeded", running(t, run.Wipe).do(t, run.Interrupt), run.Succeed, 1, sm.Conflict},
-		{"the last run's failure in this one", running(t, run.Wipe).do(t, run.Fail).do(t, run.Request).do(t, run.Begin), run.Fail, 1, sm.Conflict},
+		{"the last run's failure, again in this one", running(t, run.Wipe).do(t, run.Fail).do(t, run.Request).do(t, run.Begin), run.Fail, 1, ""},
+		{"the last run's failure as a success in this one", running(t, run.Wipe).do(t, run.Fail).do(t, run.Request).do(t, run.Begin), run.Succeed, 1, sm.Conflict},
 		{"the last run's, while the next waits", running(t, run.Wipe).do(t, run.Fail).do(t, run.Request), run.Fail, 1, ""},
 		{"ended, then again", running(t, run.Wipe).do(t, run.Fail).do(t, run.End), run.Fail, 1, sm.Conflict},
 		{"no attempt named", running(t, run.Wipe), run.Succeed, 0, sm.Conflict},
@@ -403,9 +404,14 @@ func TestReportsOfPastSteps(t *testing.T) {
 	}
 	again := wiping(t).retire(t, run.WipeFailed).retire(t, run.OffConfirmed)
 	again.refusedRetire(t, sm.Conflict, run.Wiped, of(1))
-	again.refusedRetire(t, sm.Conflict, run.WipeFailed, of(1))
 	again.refusedRetire(t, sm.Conflict, run.Wiped, of(0))
+	before := again.Record
+	if again.retire(t, run.WipeFailed, of(1)); again.Record != before {
+		t.Errorf("the repeated failure of the wipe before changed %+v", again.Record)
+	}
+	again.retire(t, run.WipeFailed).retire(t, run.OffConfirmed).refusedRetire(t, sm.Conflict, run.WipeFailed, of(1))
 	evicting(t).refusedRetire(t, sm.Conflict, run.Evicted, of(1))
+	evicting(t).refusedRetire(t, sm.Conflict, run.WipeFailed, of(1))
 	wiping(t).retire(t, run.WipeFailed).refusedRetire(t, sm.Conflict, run.Wiped)
 }
 
