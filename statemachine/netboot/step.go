@@ -84,21 +84,36 @@ func (r *Record) write(from State, e *Event) {
 	case SetMode:
 		r.Mode = e.Mode
 	case SetEntry:
-		r.reserve(e)
-		r.Entry = e.Entry
-		if r.Owner == (Owner{}) {
-			r.Owner, r.Candidate = e.By, ""
-		}
+		r.enter(e)
 	case EndEntry:
-		if r.Entry.Epoch == e.Entry.Epoch {
-			r.Entry = Entry{}
-		}
+		r.leave(e)
 	case Propose:
 		r.Candidate = e.Candidate
 	case Bind:
-		r.Owner, r.Candidate = e.By, ""
+		r.bind(e.By)
 	}
 }
+
+// enter gives the record a boot entry. A record that nobody owns becomes the
+// holder's with it (MACH-1).
+func (r *Record) enter(e *Event) {
+	r.reserve(e)
+	r.Entry = e.Entry
+	if r.Owner == (Owner{}) {
+		r.bind(e.By)
+	}
+}
+
+// leave takes the entry of e's attempt away. Another attempt's entry, set in
+// the meantime, stays; so do address and owner (EDGE-19).
+func (r *Record) leave(e *Event) {
+	if r.Entry.Epoch == e.Entry.Epoch {
+		r.Entry = Entry{}
+	}
+}
+
+// bind makes the record a machine's; it is nobody's candidate then.
+func (r *Record) bind(by Owner) { r.Owner, r.Candidate = by, "" }
 
 // reserve takes the address that came along, unless one is kept (BOOT-19).
 func (r *Record) reserve(e *Event) {
