@@ -13,14 +13,17 @@ import (
 // Records and events come from stores and wires. Whatever they say, a step
 // either leads to a state of the table or changes nothing.
 func FuzzStep(f *testing.F) {
-	f.Add("idle", "fill", "", uint64(0), uint64(0), uint64(1), int64(0), int64(0), uint32(3))
-	f.Add("filling", "filled", "", uint64(1), uint64(1), uint64(2), int64(600), int64(0), uint32(2))
-	f.Add("serving", "drained", "drained", uint64(2), uint64(2), uint64(0), int64(0), int64(0), uint32(4))
-	f.Add("", "", "", uint64(0), uint64(0), uint64(0), int64(0), int64(-1), uint32(0))
-	f.Add("filling\x00", "timeout", "x", uint64(9), uint64(9), uint64(9), int64(-9), int64(9), uint32(1<<31))
+	f.Add("idle", "fill", "", "", uint64(0), uint64(0), uint64(0), uint64(1), int64(0), int64(0), uint32(3))
+	f.Add("filling", "filled", "", "", uint64(1), uint64(0), uint64(1), uint64(2), int64(600), int64(0), uint32(2))
+	f.Add("draining", "filled", "", "filled", uint64(2), uint64(1), uint64(1), uint64(3), int64(600), int64(0), uint32(2))
+	f.Add("broken", "filled", "", "filled", uint64(2), uint64(1), uint64(1), uint64(3), int64(0), int64(0), uint32(2))
+	f.Add("idle", "fill", "failed", "filled", uint64(2), uint64(3), uint64(0), uint64(3), int64(0), int64(0), uint32(2))
+	f.Add("serving", "drained", "drained", "", uint64(2), uint64(0), uint64(2), uint64(0), int64(0), int64(0), uint32(4))
+	f.Add("", "", "", "", uint64(0), uint64(0), uint64(0), uint64(0), int64(0), int64(-1), uint32(0))
+	f.Add("filling\x00", "timeout", "x", "y", uint64(9), uint64(9), uint64(9), uint64(9), int64(-9), int64(9), uint32(1<<31))
 	table := pump.Table()
-	f.Fuzz(func(t *testing.T, state, on, ended string, epoch, reported, next uint64, deadline, within int64, holds uint32) {
-		was := at{State: pump.State(state), Epoch: epoch, Ended: pump.On(ended)}
+	f.Fuzz(func(t *testing.T, state, on, ended, by string, epoch, before, reported, next uint64, deadline, within int64, holds uint32) {
+		was := at{State: pump.State(state), Epoch: epoch, Ended: pump.On(ended), Before: decided{before, pump.On(by)}}
 		if deadline != 0 {
 			was.Deadline = start.Add(time.Duration(deadline))
 		}
@@ -33,6 +36,10 @@ func FuzzStep(f *testing.F) {
 			t.Errorf("it leads to %q", is.State)
 		case err == nil && is.Epoch < was.Epoch && is.State != pump.None:
 			t.Errorf("epoch %d after %d", is.Epoch, was.Epoch)
+		case table.Repeats(was, ev) && (err != nil || is != was):
+			t.Errorf("a repeat had an effect: %+v, %v", is, err)
+		case err == nil && is.Before != was.Before && is.Before != decided{} && (is.Before.Epoch != was.Epoch || is.Epoch == was.Epoch):
+			t.Errorf("%+v remembers %+v", is, is.Before)
 		}
 	})
 }

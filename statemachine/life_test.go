@@ -58,8 +58,37 @@ func TestLostAnswer(t *testing.T) {
 		{0, event{On: pump.Stop}, pump.Idle, 12, false, ""},
 		{0, event{On: pump.Drained, Epoch: 12}, pump.Idle, 12, false, ""},
 		{0, event{On: pump.Fill, Next: 13}, pump.Filling, 13, true, ""},
-		{0, event{On: pump.Drained, Epoch: 12}, pump.Filling, 13, true, "INVALID_STATE"},
+		{0, event{On: pump.Drained, Epoch: 12}, pump.Filling, 13, true, ""},
 		{0, event{On: pump.Failed, Epoch: 12}, pump.Filling, 13, true, "CONFLICT"},
+		{0, event{On: pump.Filled, Epoch: 13, Next: 14}, pump.Draining, 14, true, ""},
+		{0, event{On: pump.Drained, Epoch: 12}, pump.Draining, 14, true, "CONFLICT"},
+	})
+}
+
+// The report that opens the next attempt is the likeliest to lose its answer:
+// the agent is told to reboot into it. Its repeat finds the next one open.
+func TestLostAnswerBetweenAttempts(t *testing.T) {
+	live(t, at{State: pump.Filling, Epoch: 1, Deadline: start.Add(time.Hour)}, []moment{
+		{0, event{On: pump.Filled, Epoch: 1, Next: 2}, pump.Draining, 2, true, ""},
+		{0, event{On: pump.Filled, Epoch: 1, Next: 3}, pump.Draining, 2, true, ""},
+		{0, event{On: pump.Failed, Epoch: 1}, pump.Draining, 2, true, "CONFLICT"},
+		{0, event{On: pump.Drained, Epoch: 2}, pump.Serving, 2, false, ""},
+		{0, event{On: pump.Filled, Epoch: 1, Next: 3}, pump.Serving, 2, false, ""},
+		{0, event{On: pump.Drained, Epoch: 2}, pump.Serving, 2, false, ""},
+		{0, event{On: pump.Scrap}, pump.Broken, 2, false, ""},
+		{0, event{On: pump.Filled, Epoch: 1, Next: 3}, pump.Broken, 2, false, "INVALID_STATE"},
+	})
+}
+
+// A record that begins again remembers nothing of the life before.
+func TestLostAnswerAcrossLives(t *testing.T) {
+	live(t, at{State: pump.Filling, Epoch: 1, Deadline: start.Add(time.Hour)}, []moment{
+		{0, event{On: pump.Failed, Epoch: 1}, pump.Idle, 1, false, ""},
+		{0, event{On: pump.Remove}, pump.None, 0, false, ""},
+		{0, event{On: pump.Failed, Epoch: 1}, pump.None, 0, false, "INVALID_STATE"},
+		{0, event{On: pump.Install}, pump.Idle, 0, false, ""},
+		{0, event{On: pump.Fill, Next: 2}, pump.Filling, 2, true, ""},
+		{0, event{On: pump.Failed, Epoch: 1}, pump.Filling, 2, true, "CONFLICT"},
 	})
 }
 
@@ -93,7 +122,7 @@ func TestRacingOrders(t *testing.T) {
 // What a store keeps of an attempt decides as the attempt itself does.
 func TestAttemptSurvivesAStore(t *testing.T) {
 	table := pump.Table()
-	for _, was := range []at{idle, filling, flushing, failed, {State: pump.Filling, Epoch: 3}} {
+	for _, was := range []at{idle, filling, draining, flushing, failed, {State: pump.Filling, Epoch: 3}} {
 		raw, err := json.Marshal(was)
 		if err != nil {
 			t.Fatal(err)
@@ -103,11 +132,14 @@ func TestAttemptSurvivesAStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		for on := range table.Events() {
-			ev := event{On: on, Epoch: was.Epoch, Next: was.Epoch + 1}
-			a, aerr := table.Step(was, ev, pump.Wet, start.Add(pump.FillTime))
-			b, berr := table.Step(is, ev, pump.Wet, start.Add(pump.FillTime))
-			if a.State != b.State || a.Epoch != b.Epoch || a.Ended != b.Ended || !a.Deadline.Equal(b.Deadline) || codeOf(aerr) != codeOf(berr) {
-				t.Errorf("%s in %s: %+v, %v; after a store %+v, %v", on, was.State, a, aerr, b, berr)
+			for _, epoch := range []uint64{was.Epoch, was.Before.Epoch} {
+				ev := event{On: on, Epoch: epoch, Next: was.Epoch + 1}
+				a, aerr := table.Step(was, ev, pump.Wet, start.Add(pump.FillTime))
+				b, berr := table.Step(is, ev, pump.Wet, start.Add(pump.FillTime))
+				same := a.Deadline.Equal(b.Deadline)
+				if a.Deadline = b.Deadline; !same || a != b || codeOf(aerr) != codeOf(berr) {
+					t.Errorf("%s in %s: %+v, %v; after a store %+v, %v", on, was.State, a, aerr, b, berr)
+				}
 			}
 		}
 	}

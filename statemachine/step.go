@@ -13,18 +13,21 @@ type At[S, E ~string] struct {
 	Epoch    uint64    // the newest attempt; zero before the first
 	Deadline time.Time // of the open attempt
 	Ended    E         // the report that decided Epoch, empty while it is open
-	// Before is the attempt before, if a report decided it: a report whose
-	// answer was lost may come again when the next attempt is already open.
+	// Before is the newest attempt before Epoch that a report decided. The
+	// answer to that report may have been lost, and the report comes again when
+	// the next attempt is open already. One is kept, so that a record does not
+	// grow: an attempt outlasts the retries of the report before it.
 	Before Decided[E]
 }
 
-// Decided is an attempt with the report that decided it.
+// Decided is an attempt with the report that decided it; zero for none.
 type Decided[E ~string] struct {
 	Epoch uint64
 	By    E
 }
 
 // decided reports whether report on of this epoch has been decided already.
+// Epoch zero never is: it names no attempt, and would match a fresh record.
 func (at *At[S, E]) decided(on E, epoch uint64) bool {
 	return epoch != 0 && (epoch == at.Epoch && at.Ended == on || epoch == at.Before.Epoch && at.Before.By == on)
 }
@@ -48,9 +51,10 @@ type Event[E ~string] struct {
 //
 // A report of another epoch, or of none, is refused with CONFLICT; the same
 // report of an epoch that it decided, the newest or the one before, succeeds
-// without effect, whatever event decided it (MACH-4, EDGE-7). An expiry before its deadline is refused; a report after
-// the deadline is accepted as long as nothing has expired the attempt
-// (EDGE-6). Entering an in-flight state takes ev.Next and sets the deadline.
+// without effect, whatever event decided it (MACH-4, EDGE-7; see Repeats). An
+// expiry before its deadline is refused; a report after the deadline is
+// accepted as long as nothing has expired the attempt (EDGE-6). Entering an
+// in-flight state takes ev.Next and sets the deadline.
 func (t *Table[S, E]) Step(at At[S, E], ev Event[E], holds Guard, now time.Time) (At[S, E], error) {
 	i, j := t.states.of(string(at.State)), t.events.of(string(ev.On))
 	if i|j < 0 {
@@ -78,6 +82,14 @@ func (t *Table[S, E]) Step(at At[S, E], ev Event[E], holds Guard, now time.Time)
 		return at, from.early
 	}
 	return t.enter(at, ch, ev, open, now)
+}
+
+// Repeats reports whether ev is a report that has decided its attempt already,
+// so that Step succeeds and at stays as it is. A record with fields of its own
+// asks before it steps, and then writes nothing: what the repeat brings may
+// differ from what was decided, and speaks of an attempt that is over.
+func (t *Table[S, E]) Repeats(at At[S, E], ev Event[E]) bool {
+	return t.Knows(at.State) && t.Reports(ev.On) && at.decided(ev.On, ev.Epoch)
 }
 
 // enter applies an accepted choice; open says whether at has an open attempt.

@@ -13,6 +13,8 @@ import (
 type (
 	at    = statemachine.At[pump.State, pump.On]
 	event = statemachine.Event[pump.On]
+
+	decided = statemachine.Decided[pump.On]
 )
 
 var start = time.Unix(1000, 0)
@@ -32,11 +34,16 @@ type call struct {
 var (
 	idle     = at{State: pump.Idle}
 	filling  = at{State: pump.Filling, Epoch: 1, Deadline: start.Add(pump.FillTime)}
-	draining = at{State: pump.Draining, Epoch: 2, Deadline: start.Add(pump.DrainTime)}
-	serving  = at{State: pump.Serving, Epoch: 2, Ended: pump.Drained}
-	flushing = at{State: pump.Serving, Epoch: 3, Deadline: start.Add(pump.FlushTime)}
+	draining = at{State: pump.Draining, Epoch: 2, Deadline: start.Add(pump.DrainTime), Before: decided{1, pump.Filled}}
+	serving  = at{State: pump.Serving, Epoch: 2, Ended: pump.Drained, Before: decided{1, pump.Filled}}
+	flushing = at{State: pump.Serving, Epoch: 3, Deadline: start.Add(pump.FlushTime), Before: decided{2, pump.Drained}}
 	failed   = at{State: pump.Idle, Epoch: 1, Ended: pump.Failed}
 )
+
+// left is serving after its flush came to an end.
+func left(state pump.State, by pump.On) at {
+	return at{State: state, Epoch: 3, Ended: by, Before: decided{2, pump.Drained}}
+}
 
 var calls = []call{
 	{name: "entering in flight opens an attempt", at: idle, ev: event{On: pump.Fill, Next: 1}, want: filling},
@@ -49,7 +56,7 @@ var calls = []call{
 	{name: "an attempt needs an epoch", at: idle, ev: event{On: pump.Fill}, code: "INVALID_INPUT"},
 	{name: "above the last one", at: failed, ev: event{On: pump.Fill, Next: 1}, code: "INVALID_INPUT"},
 	{name: "any epoch above will do", at: failed, ev: event{On: pump.Fill, Next: 9},
-		want: at{State: pump.Filling, Epoch: 9, Deadline: start.Add(pump.FillTime)}},
+		want: at{State: pump.Filling, Epoch: 9, Deadline: start.Add(pump.FillTime), Before: decided{1, pump.Failed}}},
 
 	{name: "a report moves from attempt to attempt", at: filling, ev: event{On: pump.Filled, Epoch: 1, Next: 2}, want: draining},
 	{name: "which needs an epoch too", at: filling, ev: event{On: pump.Filled, Epoch: 1, Next: 1}, code: "INVALID_INPUT"},
@@ -57,6 +64,16 @@ var calls = []call{
 	{name: "its repeat changes nothing", at: serving, ev: event{On: pump.Drained, Epoch: 2}, want: serving},
 	{name: "another report of that epoch is stale", at: serving, ev: event{On: pump.Failed, Epoch: 2}, code: "CONFLICT"},
 	{name: "a repeat of another epoch is refused", at: serving, ev: event{On: pump.Drained, Epoch: 1}, code: "INVALID_STATE"},
+	{name: "a repeat is known while the next attempt is open", at: draining, ev: event{On: pump.Filled, Epoch: 1}, want: draining},
+	{name: "and when that has ended too", at: serving, ev: event{On: pump.Filled, Epoch: 1}, want: serving},
+	{name: "but not after another one", at: flushing, ev: event{On: pump.Filled, Epoch: 1}, code: "INVALID_STATE"},
+	{name: "an order's decision is repeated there as well", at: at{State: pump.Filling, Epoch: 9, Deadline: start, Before: decided{1, pump.Failed}},
+		ev: event{On: pump.Failed, Epoch: 1}, want: at{State: pump.Filling, Epoch: 9, Deadline: start, Before: decided{1, pump.Failed}}},
+	{name: "the report before, with the new epoch, is no repeat", at: draining, ev: event{On: pump.Filled, Epoch: 2}, code: "INVALID_STATE"},
+	{name: "what is remembered of epoch zero is no attempt", at: at{State: pump.Filling, Epoch: 1, Deadline: start, Before: decided{0, pump.Filled}},
+		ev: event{On: pump.Filled}, code: "CONFLICT"},
+	{name: "an order is never a repeat", at: at{State: pump.Broken, Epoch: 2, Before: decided{1, pump.Fill}},
+		ev: event{On: pump.Fill, Epoch: 1}, code: "INVALID_STATE"},
 	{name: "a repeat is known in later states", at: at{State: pump.Idle, Epoch: 2, Ended: pump.Drained},
 		ev: event{On: pump.Drained, Epoch: 2}, want: at{State: pump.Idle, Epoch: 2, Ended: pump.Drained}},
 	{name: "no repeat in a state that is unknown", at: at{State: "new", Epoch: 2, Ended: pump.Drained},
@@ -75,18 +92,18 @@ var calls = []call{
 
 	{name: "an order ends the attempt as a report", at: filling, ev: event{On: pump.Stop}, want: failed},
 	{name: "an order without an attempt ends none", at: serving, ev: event{On: pump.Stop},
-		want: at{State: pump.Idle, Epoch: 2, Ended: pump.Drained}},
+		want: at{State: pump.Idle, Epoch: 2, Ended: pump.Drained, Before: decided{1, pump.Filled}}},
 
 	{name: "a rule opens an attempt in a stable state", at: serving, ev: event{On: pump.Flush, Next: 3}, want: flushing},
 	{name: "which needs an epoch as well", at: serving, ev: event{On: pump.Flush, Next: 2}, code: "INVALID_INPUT"},
 	{name: "and may be opened anew", at: flushing, ev: event{On: pump.Flush, Next: 4}, after: time.Second,
-		want: at{State: pump.Serving, Epoch: 4, Deadline: start.Add(time.Second + pump.FlushTime)}},
-	{name: "its report ends it", at: flushing, ev: event{On: pump.Flushed, Epoch: 3}, want: at{State: pump.Serving, Epoch: 3, Ended: pump.Flushed}},
-	{name: "its expiry ends it", at: flushing, ev: event{On: pump.Timeout}, after: pump.FlushTime, want: at{State: pump.Serving, Epoch: 3, Ended: pump.Failed}},
+		want: at{State: pump.Serving, Epoch: 4, Deadline: start.Add(time.Second + pump.FlushTime), Before: decided{2, pump.Drained}}},
+	{name: "its report ends it", at: flushing, ev: event{On: pump.Flushed, Epoch: 3}, want: left(pump.Serving, pump.Flushed)},
+	{name: "its expiry ends it", at: flushing, ev: event{On: pump.Timeout}, after: pump.FlushTime, want: left(pump.Serving, pump.Failed)},
 	{name: "not too early", at: flushing, ev: event{On: pump.Timeout}, code: "CONFLICT"},
 	{name: "without an attempt no expiry", at: serving, ev: event{On: pump.Timeout}, after: time.Hour, code: "CONFLICT"},
 	{name: "without an attempt no report", at: at{State: pump.Serving, Epoch: 3}, ev: event{On: pump.Flushed, Epoch: 3}, code: "CONFLICT"},
-	{name: "a move ends it", at: flushing, ev: event{On: pump.Stop}, want: at{State: pump.Idle, Epoch: 3, Ended: pump.Failed}},
+	{name: "a move ends it", at: flushing, ev: event{On: pump.Stop}, want: left(pump.Idle, pump.Failed)},
 	{name: "a stay leaves it", at: flushing, ev: event{On: pump.Install}, want: flushing},
 	{name: "a stay leaves one in flight", at: filling, ev: event{On: pump.Install}, want: filling},
 	{name: "a state without expiry has no attempt", at: at{State: pump.Idle, Epoch: 1, Deadline: start},
@@ -94,6 +111,7 @@ var calls = []call{
 
 	{name: "forgetting keeps only the epoch", at: failed, ev: event{On: pump.Scrap}, want: at{State: pump.Broken, Epoch: 1}},
 	{name: "forgetting ends an attempt", at: flushing, ev: event{On: pump.Scrap}, want: at{State: pump.Broken, Epoch: 3}},
+	{name: "of both attempts", at: serving, ev: event{On: pump.Scrap}, want: at{State: pump.Broken, Epoch: 2}},
 	{name: "a repeat is stale then", at: at{State: pump.Broken, Epoch: 1}, ev: event{On: pump.Failed, Epoch: 1}, code: "INVALID_STATE"},
 	{name: "absence keeps nothing", at: failed, ev: event{On: pump.Remove}, want: at{State: pump.None}},
 

@@ -53,10 +53,17 @@ func (w twin) next(from, on string, holds statemachine.Guard) (string, string) {
 	return r.To, ""
 }
 
+// repeats looks for the report among all that the record remembers.
+func (w twin) repeats(at plainAt, ev statemachine.Event[string]) bool {
+	memory := []statemachine.Decided[string]{{Epoch: at.Epoch, By: at.Ended}, at.Before}
+	return ev.Epoch > 0 && slices.Contains(w.spec.Reports, ev.On) &&
+		slices.Contains(memory, statemachine.Decided[string]{Epoch: ev.Epoch, By: ev.On})
+}
+
 // step decides a state with its attempt. The code is empty on success.
 func (w twin) step(at plainAt, ev statemachine.Event[string], holds statemachine.Guard, now time.Time) (plainAt, string) {
 	report := slices.Contains(w.spec.Reports, ev.On)
-	if report && ev.Epoch != 0 && ev.Epoch == at.Epoch && ev.On == at.Ended {
+	if w.repeats(at, ev) {
 		return at, ""
 	}
 	to, code := w.next(at.State, ev.On, holds)
@@ -73,7 +80,7 @@ func (w twin) step(at plainAt, ev statemachine.Event[string], holds statemachine
 
 // land applies a rule that accepts.
 func (w twin) land(at plainAt, to string, r plainRule, ev statemachine.Event[string], now time.Time) (plainAt, string) {
-	after := plainAt{State: to, Epoch: at.Epoch, Deadline: at.Deadline, Ended: at.Ended}
+	after := plainAt{State: to, Epoch: at.Epoch, Deadline: at.Deadline, Ended: at.Ended, Before: at.Before}
 	ends := r.Ends
 	if ends == "" && r.To != "" && slices.Contains(w.spec.Reports, ev.On) {
 		ends = ev.On
@@ -85,7 +92,7 @@ func (w twin) land(at plainAt, to string, r plainRule, ev statemachine.Event[str
 		after.Deadline = time.Time{}
 	}
 	if r.Forget {
-		after.Ended, after.Deadline = "", time.Time{}
+		after.Ended, after.Deadline, after.Before = "", time.Time{}, statemachine.Decided[string]{}
 	}
 	within := r.Opens
 	if to != at.State && w.state(to).Kind == statemachine.InFlight {
@@ -101,7 +108,11 @@ func (w twin) land(at plainAt, to string, r plainRule, ev statemachine.Event[str
 	case ev.Within != 0:
 		within = ev.Within
 	}
-	return plainAt{State: to, Epoch: ev.Next, Deadline: now.Add(within)}, ""
+	before := after.Before
+	if after.Ended != "" {
+		before = statemachine.Decided[string]{Epoch: at.Epoch, By: after.Ended}
+	}
+	return plainAt{State: to, Epoch: ev.Next, Deadline: now.Add(within), Before: before}, ""
 }
 
 // maker draws valid specs of up to six states, five guards and six events.
@@ -289,6 +300,9 @@ func TestStepAgreesWithTwin(t *testing.T) {
 				Epoch: rapid.Uint64Range(0, 2).Draw(t, "epoch"),
 				Ended: rapid.SampledFrom(append(names, "", "")).Draw(t, "ended"),
 			}
+			if rapid.Bool().Draw(t, "has before") {
+				at.Before = statemachine.Decided[string]{Epoch: rapid.Uint64Range(0, 2).Draw(t, "before"), By: rapid.SampledFrom(names).Draw(t, "by")}
+			}
 			if rapid.Bool().Draw(t, "has deadline") {
 				at.Deadline = start
 			}
@@ -296,6 +310,9 @@ func TestStepAgreesWithTwin(t *testing.T) {
 				Next: rapid.Uint64Range(0, 3).Draw(t, "next"), Within: time.Duration(rapid.IntRange(0, 1).Draw(t, "within")) * time.Hour}
 			holds := rapid.SampledFrom(everyValuation()).Draw(t, "holds")
 			now := start.Add(time.Duration(rapid.IntRange(-1, 1).Draw(t, "now")))
+			if got, want := table.Repeats(at, ev), w.repeats(at, ev); got != want {
+				t.Fatalf("%+v, %+v: a repeat is %v; twin %v", at, ev, got, want)
+			}
 			got, err := table.Step(at, ev, holds, now)
 			if want, code := w.step(at, ev, holds, now); got != want || codeOf(err) != code {
 				t.Fatalf("%+v, %+v, %b: table %+v, %v; twin %+v, %s", at, ev, holds, got, err, want, code)

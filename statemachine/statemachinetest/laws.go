@@ -56,6 +56,7 @@ func Laws[R any, S, E ~string]() []Law[R, S, E] {
 		{"a stale report has no effect", k.stale},
 		{"a repeated report succeeds without effect", k.repeats},
 		{"a decided attempt knows its report", k.remembers},
+		{"the decided attempt before is remembered", k.before},
 		{"expiry waits for the deadline", k.early},
 
 		// The rest of the record follows the state.
@@ -63,9 +64,13 @@ func Laws[R any, S, E ~string]() []Law[R, S, E] {
 	}
 }
 
-// repeat reports whether the event is the report that decided its epoch.
+// repeat reports whether the event is the report that decided its epoch, the
+// newest or the one before. It does not ask the table's Repeats: a law that
+// asked the engine would share its mistakes.
 func (k Taken[R, S, E]) repeat() bool {
-	return k.report() && k.Event.Epoch != 0 && k.Event.Epoch == k.Was.Epoch && k.Event.On == k.Was.Ended
+	newest := k.Event.Epoch == k.Was.Epoch && k.Event.On == k.Was.Ended
+	before := k.Event.Epoch == k.Was.Before.Epoch && k.Event.On == k.Was.Before.By
+	return k.report() && k.Event.Epoch != 0 && (newest || before)
 }
 
 // report reports whether the event names an epoch.
@@ -241,15 +246,41 @@ func (k Taken[R, S, E]) remembers() error {
 	if !k.Known || k.Err != nil || k.repeat() || k.began() {
 		return nil
 	}
-	want := k.Was.Ended
-	if k.Cell.Ends != "" && k.open() {
-		want = k.Cell.Ends
-	}
-	if k.forgets() {
-		want = ""
-	}
-	if k.Is.Ended != want {
+	if want := k.ended(); k.Is.Ended != want {
 		return fmt.Errorf("it says %q; want %q", k.Is.Ended, want)
+	}
+	return nil
+}
+
+// ended is the report as which the epoch before the step stands decided after
+// it; empty where that is unknown, or must be.
+func (k Taken[R, S, E]) ended() E {
+	switch {
+	case k.forgets():
+		return ""
+	case k.Cell.Ends != "" && k.open():
+		return k.Cell.Ends
+	}
+	return k.Was.Ended
+}
+
+// before holds EDGE-7 over the next attempt: what decided the last one moves
+// over when another begins, and is dropped where all is forgotten. An attempt
+// that another replaces undecided leaves no trace.
+func (k Taken[R, S, E]) before() error {
+	if !k.Known || k.Err != nil {
+		return nil
+	}
+	want := k.Was.Before
+	switch {
+	case k.repeat(): // whatever the table would say of it
+	case k.forgets():
+		want = statemachine.Decided[E]{}
+	case k.began() && k.ended() != "":
+		want = statemachine.Decided[E]{Epoch: k.Was.Epoch, By: k.ended()}
+	}
+	if k.Is.Before != want {
+		return fmt.Errorf("it says %+v; want %+v", k.Is.Before, want)
 	}
 	return nil
 }

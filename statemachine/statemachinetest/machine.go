@@ -97,7 +97,7 @@ func (d *driver[R, S, E]) random(t *rapid.T) error {
 	cell := d.aim(t, at)
 	ev.On = cell.On
 	if d.Table.Reports(ev.On) {
-		ev.Epoch = rapid.SampledFrom([]uint64{at.Epoch, at.Epoch, at.Epoch, 0, d.epoch, d.epoch + 1, at.Epoch - min(at.Epoch, 1)}).Draw(t, "epoch")
+		ev.Epoch = rapid.SampledFrom([]uint64{at.Epoch, at.Epoch, at.Epoch, 0, d.epoch, d.epoch + 1, at.Epoch - min(at.Epoch, 1), at.Before.Epoch}).Draw(t, "epoch")
 	}
 	if rapid.IntRange(0, 19).Draw(t, "strange") == 0 {
 		return d.strange(ev)
@@ -105,8 +105,8 @@ func (d *driver[R, S, E]) random(t *rapid.T) error {
 	return d.step(ev, d.wish(t, cell.When))
 }
 
-// aim picks a cell of the current state, or the repeat of its last report, or
-// an event that nobody knows.
+// aim picks a cell of the current state, or the report that decided its last
+// attempt or the one before, or an event that nobody knows.
 func (d *driver[R, S, E]) aim(t *rapid.T, at statemachine.At[S, E]) statemachine.Cell[S, E] {
 	n := rapid.IntRange(0, 19).Draw(t, "aim")
 	if n == 0 {
@@ -114,6 +114,9 @@ func (d *driver[R, S, E]) aim(t *rapid.T, at statemachine.At[S, E]) statemachine
 	}
 	if n < 3 && at.Ended != "" {
 		return statemachine.Cell[S, E]{On: at.Ended}
+	}
+	if n < 4 && at.Before.By != "" {
+		return statemachine.Cell[S, E]{On: at.Before.By}
 	}
 	var all, accepting []statemachine.Cell[S, E]
 	for c := range d.Table.Cells() {

@@ -189,6 +189,21 @@ var mutants = []struct {
 		}
 	})},
 	{"a repeated report succeeds without effect", "repeats are refused", before(func(rec *wet, _ *pumpEvent, _ *time.Time) { rec.Ended = "" })},
+	{"a repeated report succeeds without effect", "only the newest attempt is repeated", before(func(rec *wet, ev *pumpEvent, _ *time.Time) {
+		if ev.Epoch != rec.Epoch {
+			rec.Before = statemachine.Decided[pump.On]{}
+		}
+	})},
+	{"a repeated report succeeds without effect", "a repeat of the attempt before clears a field", after(func(was wet, is *wet, ev pumpEvent) {
+		if ev.On == was.Before.By && ev.Epoch == was.Before.Epoch {
+			is.fields = 0
+		}
+	})},
+	{"a repeated report succeeds without effect", "a repeat ends the attempt after it", after(func(was wet, is *wet, ev pumpEvent) {
+		if ev.On == was.Before.By && ev.Epoch == was.Before.Epoch {
+			is.Ended, is.Deadline = ev.On, time.Time{}
+		}
+	})},
 	{"a repeated report succeeds without effect", "repeats clear a field", after(func(was wet, is *wet, ev pumpEvent) {
 		if ev.On == was.Ended {
 			is.fields = 0
@@ -207,6 +222,36 @@ var mutants = []struct {
 	{"a decided attempt knows its report", "an order ends what is not open", after(func(was wet, is *wet, ev pumpEvent) {
 		if was.State == pump.Serving && ev.On == pump.Stop {
 			is.Ended = pump.Failed
+		}
+	})},
+	{"the decided attempt before is remembered", "Before is forgotten", after(func(was wet, is *wet, _ pumpEvent) {
+		if entered(was, is) {
+			is.Before = statemachine.Decided[pump.On]{}
+		}
+	})},
+	{"the decided attempt before is remembered", "it is forgotten when the newest ends", after(func(was wet, is *wet, _ pumpEvent) {
+		if is.Ended != "" {
+			is.Before = statemachine.Decided[pump.On]{}
+		}
+	})},
+	{"the decided attempt before is remembered", "Forget keeps it", after(func(was wet, is *wet, ev pumpEvent) {
+		if ev.On == pump.Scrap {
+			is.Before = was.Before
+		}
+	})},
+	{"the decided attempt before is remembered", "absence keeps it", after(func(was wet, is *wet, _ pumpEvent) {
+		if is.State == pump.None {
+			is.Before = was.Before
+		}
+	})},
+	{"the decided attempt before is remembered", "an undecided one takes its place", after(func(was wet, is *wet, _ pumpEvent) {
+		if entered(was, is) && was.Ended == "" {
+			is.Before = statemachine.Decided[pump.On]{Epoch: was.Epoch}
+		}
+	})},
+	{"the decided attempt before is remembered", "it has the new epoch", after(func(was wet, is *wet, _ pumpEvent) {
+		if entered(was, is) && is.Before.By != "" {
+			is.Before.Epoch = is.Epoch
 		}
 	})},
 	{"expiry waits for the deadline", "whoever says so is believed", before(func(_ *wet, ev *pumpEvent, now *time.Time) {

@@ -40,7 +40,7 @@ func tour[R any, S, E ~string](s *Subject[R, S, E], laws []Law[R, S, E], cover *
 // visit takes a cell after its mishaps, and then once more: a report repeats.
 func (d *driver[R, S, E]) visit(c statemachine.Cell[S, E]) error {
 	at, holds, ev := d.At(d.rec), settle(d.spec.OneOf, 0, c.When), d.meant(c)
-	for _, mishap := range mishaps(ev, at.Epoch) {
+	for _, mishap := range mishaps(ev, at) {
 		if err := d.try(mishap, holds, d.now); err != nil {
 			return err
 		}
@@ -53,12 +53,20 @@ func (d *driver[R, S, E]) visit(c statemachine.Cell[S, E]) error {
 }
 
 // mishaps are what an event should not be: too early, with another epoch,
-// opening an attempt with a used one or for a moment, unknown.
-func mishaps[E ~string](ev statemachine.Event[E], epoch uint64) []statemachine.Event[E] {
-	none, next, last, used, brief, unknown := ev, ev, ev, ev, ev, ev
-	none.Epoch, next.Epoch, last.Epoch = 0, epoch+1, epoch-min(epoch, 1)
-	used.Next, brief.Within, unknown.On = epoch, time.Second, "no-such-event"
-	return []statemachine.Event[E]{ev, none, next, last, used, brief, unknown}
+// opening an attempt with a used one or for a moment, unknown; and, beside it,
+// the repeats of what decided this attempt and the one before.
+func mishaps[S, E ~string](ev statemachine.Event[E], at statemachine.At[S, E]) []statemachine.Event[E] {
+	none, next, last, used, brief, unknown, again, before := ev, ev, ev, ev, ev, ev, ev, ev
+	none.Epoch, next.Epoch, last.Epoch = 0, at.Epoch+1, at.Epoch-min(at.Epoch, 1)
+	used.Next, brief.Within, unknown.On = at.Epoch, time.Second, "no-such-event"
+	out := []statemachine.Event[E]{ev, none, next, last, used, brief, unknown}
+	if again.On, again.Epoch = at.Ended, at.Epoch; again.On != "" {
+		out = append(out, again)
+	}
+	if before.On, before.Epoch = at.Before.By, at.Before.Epoch; before.On != "" {
+		out = append(out, before)
+	}
+	return out
 }
 
 // try judges a step and does not take it.
