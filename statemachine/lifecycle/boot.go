@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"net/netip"
+	"reflect"
 	"slices"
 
 	sm "github.com/ingotmetal/ingot/statemachine"
@@ -254,6 +255,9 @@ func (in SetPolicy) apply(w *work) error {
 	if err := p.prepare(); err != nil {
 		return err
 	}
+	if reflect.DeepEqual(p, w.Site.Policy) {
+		return w.call(in.Call)
+	}
 	if old := &w.Site.Policy; p.Network != old.Network || p.Gateway != old.Gateway || p.Server != old.Server || !slices.Equal(p.Exclude, old.Exclude) {
 		if err := w.newPool(&p, in.Reserved); err != nil {
 			return err
@@ -293,7 +297,7 @@ type SetWindow struct {
 func (SetWindow) Name() string { return "set-window" }
 
 func (in SetWindow) apply(w *work) error {
-	name := WindowClosed
+	name, was := WindowClosed, w.Site
 	if in.Window != (Window{}) {
 		if in.Window.Budget && in.Window.Slots == 0 {
 			return invalid(w.name, "REG-7", "a budget of no slots opens nothing; close the window instead")
@@ -312,6 +316,8 @@ func (in SetWindow) apply(w *work) error {
 	default:
 		return invalid(w.name, "REG-10", "%q is no window; legal: %s, %s", in.Kind, AutoApproveWindow, EnrollWindow)
 	}
-	w.factWhy(name, in.Kind)
+	if w.Site.AutoApprove != was.AutoApprove || w.Site.Enroll != was.Enroll {
+		w.factWhy(name, in.Kind)
+	}
 	return w.call(in.Call)
 }
