@@ -65,6 +65,9 @@ func fromGuard(from State) sm.Guard {
 func Step(r Record, e Event, now time.Time) (Record, error) {
 	was := r
 	was.State = r.state()
+	if Table.Repeats(was.At, e.Event) {
+		return r, nil // the next attempt may be open, and its fields are not the repeat's
+	}
 	at, err := Table.Step(was.At, e.Event, Guards(&r, &e), now)
 	if err != nil {
 		return r, err

@@ -80,6 +80,9 @@ func Step(r Record, e Event, now time.Time) (Record, error) {
 	if from.State == "" {
 		from.State = Absent
 	}
+	if Table.Repeats(from, e.Event) {
+		return r, nil // what it brings may differ from what was decided
+	}
 	e.Within = 0 // setting_up is the only attempt, and its deadline is fixed (MACH-5)
 	at, err := Table.Step(from, e.Event, Guards(&r, &e, now), now)
 	if err != nil {
@@ -112,9 +115,7 @@ func (r *Record) write(from State, e *Event, now time.Time) {
 	case Drain:
 		r.Bundle = Bundle{Consumed: true}
 	case SetupFailed:
-		if r.State != from { // else a repeat
-			r.LastError = cut(e.Why)
-		}
+		r.LastError = cut(e.Why)
 	case SetupExpired:
 		r.LastError = ReasonExpired
 	case Preempt:

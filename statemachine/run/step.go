@@ -40,6 +40,9 @@ func Guards(r *Record, e *Event) sm.Guard {
 // Step decides e on r and returns the record after it; on error that is r. Its
 // errors are *sm.Refused.
 func Step(r Record, e Event, now time.Time) (Record, error) {
+	if Table.Repeats(r.At, e.Event) {
+		return r, nil // the reason and the serial may be another run's by now
+	}
 	at, err := Table.Step(r.At, e.within(&r), Guards(&r, &e), now)
 	if err != nil {
 		return r, err
@@ -133,6 +136,9 @@ func StepRetire(r Record, e RetireEvent, now time.Time) (Record, error) {
 	from := r.Retire
 	if from.State = r.step(); from.State == AwaitingOff {
 		e.Within = 0 // evicting comes next, and its deadline is fixed (MACH-5)
+	}
+	if Retirement.Repeats(from, e.Event) {
+		return r, nil
 	}
 	at, err := Retirement.Step(from, e.Event, e.Facts, now)
 	if err != nil {
