@@ -55,7 +55,7 @@ func working(f *full) bool { return provision.Table.Open(f.Node.Prov.At) }
 // registrationActs are the acts of the registration axis.
 func registrationActs() []do {
 	register := lifecycle.Register{NewID: selfID, Server: server, Inventory: found,
-		Code: registration.Expiring{Hash: codeOK, Until: later}, Poll: registration.Expiring{Hash: token, Until: later}, Bound: bound, Waiting: "waiting"}
+		Code: registration.Expiring{Hash: codeOK, Until: later}, Poll: registration.Expiring{Hash: pollToken, Until: later}, Bound: bound, Waiting: "waiting"}
 	announce := lifecycle.Announce{NewID: selfID, Routing: server, Server: server, Inventory: found, AgentKey: agentA}
 	other := announce
 	other.AgentKey = agentB
@@ -100,7 +100,7 @@ func windowActs() []do {
 	wrong := lifecycle.Approve{Call: operator, Hash: registration.Hash{0xee}, Bound: bound, Waiting: "waiting"}
 	return []do{
 		{name: "approve with a wrong code", class: oper, input: fixed(wrong)},
-		{name: "acknowledge the key", class: oper, input: fixed(lifecycle.Acknowledge{Token: token})},
+		{name: "acknowledge the key", class: oper, input: fixed(lifecycle.Acknowledge{Token: pollToken})},
 		{name: "open a window of one slot", class: oper, input: fixed(lifecycle.SetWindow{Call: operator, Kind: lifecycle.AutoApproveWindow,
 			Window: lifecycle.Window{End: later, Budget: true, Slots: 1}})},
 		{name: "time passes for codes and tokens", class: sys, world: func(f *full) bool {

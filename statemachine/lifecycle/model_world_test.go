@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -72,7 +73,7 @@ var (
 	agentA      = registration.Hash{0xa}
 	agentB      = registration.Hash{0xb}
 	codeOK      = registration.Hash{0xc}
-	token       = registration.Hash{0xd}
+	pollToken   = registration.Hash{0xd}
 	bound       = registration.Key{ID: "k", Hash: registration.Hash{1}, Scope: lifecycle.ScopeAgent}
 	tickets     = [3]registration.Key{
 		{ID: "t1", Hash: registration.Hash{2}, Scope: lifecycle.ScopeTicket},
@@ -371,4 +372,9 @@ func tidyDead(n *lifecycle.Node) {
 			n.NICs[i].Owner.Node = string(otherID)
 		}
 	}
+}
+
+// String says what the numbers of a place's parts do not depend on.
+func (p place) String() string {
+	return fmt.Sprintf("mail %08b, power %d, seen %d, certificate %d", p.mail, p.power, p.seen, p.cert)
 }
