@@ -455,3 +455,20 @@ func TestLateLapse(t *testing.T) {
 		t.Error("the new token is gone")
 	}
 }
+
+// REG-4, REG-15, SET-13: what a machine says of itself is kept: by register,
+// and by a refresh of an approved row or one that it promotes.
+func TestInventoryIsRefreshed(t *testing.T) {
+	news := func(e *registration.Event) { e.Server[1], e.Inventory.Serials = 9, []string{"S2"} }
+	for name, r := range map[string]*row{
+		"registered": newRow().do(t, registration.Register, news), "registered again": pending(t).do(t, registration.Register, news),
+		"refreshed": approved(t).do(t, registration.Refresh, news), "promoted": drained(t).do(t, registration.Refresh, news),
+	} {
+		if !reflect.DeepEqual(r.Inventory.Serials, []string{"S2"}) {
+			t.Errorf("%s: %q", name, r.Inventory.Serials)
+		}
+	}
+	if r := newRow().do(t, registration.Register, news); r.Server[1] != 9 {
+		t.Errorf("registered as %s", r.Server)
+	}
+}
