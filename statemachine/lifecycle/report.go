@@ -45,6 +45,9 @@ func (in Report) apply(w *work) error {
 	if err := w.prov(e); err != nil {
 		return err
 	}
+	if in.OK && e.On == provision.Fail {
+		w.Node.Prov.Ended = provision.Succeeded // as it was reported, so that its repeat is known
+	}
 	if w.Node.Prov != w.was.Node.Prov {
 		if err := w.reported(&in); err != nil {
 			return err
@@ -80,7 +83,7 @@ func (w *work) reported(in *Report) error {
 // enrolled: no write may follow then (BOOT-11).
 func (in *Report) impostor(w *work) string {
 	n := &w.Node
-	if n.Prov.State != provision.Inspecting || !in.World.Agents {
+	if n.Prov.State != provision.Inspecting || in.Epoch != n.Prov.Epoch || !in.World.Agents {
 		return ""
 	}
 	got := in.Inspected
