@@ -111,6 +111,28 @@ func (in RunBegin) apply(w *work) error {
 	return countOf(err, in.World.Open)
 }
 
+// RunWaits records why a waiting run does not begin, as RunBegin's refusal
+// said, so that the owner reads it (RUN-3, RUN-4). The same reason again
+// changes nothing, and so is journaled once.
+type RunWaits struct{ Why string }
+
+// Name is run-waits.
+func (RunWaits) Name() string { return "run-waits" }
+
+func (in RunWaits) apply(w *work) error {
+	if err := w.runs(); err != nil {
+		return err
+	}
+	if w.Node.Run.State != run.Waiting {
+		return refuse(w.name, "RUN-4", sm.InvalidState, "no run waits", "")
+	}
+	if why := cutReason(in.Why); why != w.Node.Run.Reason {
+		w.Node.Run.Reason = why
+		w.factWhy("run.waiting", why)
+	}
+	return nil
+}
+
 func (w *work) runFacts(world *World, pin bool) sm.Guard {
 	var g sm.Guard
 	if w.slot.Holder != Free {
