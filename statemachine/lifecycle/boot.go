@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	sm "github.com/ingotmetal/ingot/statemachine"
 	"github.com/ingotmetal/ingot/statemachine/netboot"
@@ -154,8 +156,8 @@ func (in SetEntry) apply(w *work) error {
 	if err := netboot.CheckImage(in.Image); err != nil {
 		return err
 	}
-	if len(in.Args) > MaxArgs {
-		return invalid(w.name, "BOOT-14", "the arguments are over %d bytes", MaxArgs)
+	if len(in.Args) > MaxArgs || strings.ContainsFunc(in.Args, control) || !utf8.ValidString(in.Args) {
+		return invalid(w.name, "BOOT-14", "the arguments are over %d bytes, have control characters, or are not UTF-8", MaxArgs)
 	}
 	e := netboot.Event{On: netboot.SetEntry, By: w.Node.owner(), Entry: netboot.Entry{Epoch: in.Epoch, Image: in.Image, Args: in.Args}}
 	w.lend(&e)

@@ -43,9 +43,9 @@ func (e *Refused) Error() string {
 // Code is the refusal's wire name (API-3).
 func (e *Refused) Code() string { return string(e.code) }
 
-// refuse is a refusal of in.
+// refuse is a refusal of in. What it quotes is cut, whatever came in.
 func refuse(in, req string, code sm.Code, why, next string) *Refused {
-	return &Refused{Input: in, Req: req, Why: why, Next: next, code: code}
+	return &Refused{Input: in, Req: req, Why: cutReason(why), Next: next, code: code}
 }
 
 // invalid is an INVALID_INPUT refusal of in.

@@ -189,8 +189,11 @@ func picture(s lifecycle.State) string {
 		b.Write(val)
 		b.WriteByte('\n')
 	}
-	nics, _ := json.Marshal(s.Node.NICs) // foreign and tombstones' too
-	return b.String() + string(nics)
+	for i := range s.Node.NICs { // absent ones too, which have no row
+		nic, _ := json.Marshal(s.Node.NICs[i])
+		b.Write(nic)
+	}
+	return b.String()
 }
 
 func codeOf(err error) string {

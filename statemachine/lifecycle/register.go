@@ -65,7 +65,7 @@ func (in *Register) check(w *work) error {
 		return invalid(w.name, "REG-5", "a claim code lives one hour")
 	case !in.Poll.Holds(w.now) || in.Poll.Until.After(w.now.Add(registration.CodeLife)):
 		return invalid(w.name, "REG-6", "a poll token lives at most one hour")
-	case !wellMade(in.Bound) || in.Bound.Scope != ScopeAgent || in.Waiting == "":
+	case !wellMade(in.Bound) || in.Bound.Scope != ScopeAgent || !sealed(in.Waiting):
 		return invalid(w.name, "REG-7", "the key for an open window is missing")
 	}
 	return w.inventory(&in.Inventory)
@@ -186,7 +186,7 @@ func (in Approve) apply(w *work) error {
 	if err := w.call(in.Call); err != nil {
 		return err
 	}
-	if !wellMade(in.Bound) || in.Bound.Scope != ScopeAgent || in.Waiting == "" {
+	if !wellMade(in.Bound) || in.Bound.Scope != ScopeAgent || !sealed(in.Waiting) {
 		return invalid(w.name, "REG-14", "the bound key is missing")
 	}
 	return nil

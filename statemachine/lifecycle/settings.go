@@ -48,7 +48,7 @@ func (in Configure) apply(w *work) error {
 // check holds the settings to LABEL-1.
 func (in *Configure) check(w *work) error {
 	s := &in.Settings
-	if len(s.Labels) > MaxLabels || len(s.RootHash) > MaxRootHash || strings.ContainsFunc(string(s.RootHash), control) {
+	if len(s.Labels) > MaxLabels || len(s.RootHash) > MaxRootHash || s.RootHash != "" && !sealed(s.RootHash) {
 		return invalid(w.name, "REG-16", "want at most %d labels, and a root password hash of at most %d bytes", MaxLabels, MaxRootHash)
 	}
 	for key, val := range s.Labels {
@@ -58,6 +58,9 @@ func (in *Configure) check(w *work) error {
 	}
 	return nil
 }
+
+// notASCII reports what is no visible ASCII character.
+func notASCII(r rune) bool { return r <= ' ' || r > '~' }
 
 // labelKey reports whether key has LABEL-1's form.
 func labelKey(key string) bool {

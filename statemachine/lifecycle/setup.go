@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"crypto/subtle"
 	"slices"
+	"strings"
 
 	sm "github.com/ingotmetal/ingot/statemachine"
 	"github.com/ingotmetal/ingot/statemachine/netboot"
@@ -35,11 +36,22 @@ func (m *Mint) whole() bool {
 			return false
 		}
 	}
-	return m.Sealed != ""
+	return sealed(m.Sealed)
 }
 
+// wellMade reports whether k names itself, in a word, and has its hash.
 func wellMade(k registration.Key) bool {
-	return k.ID != "" && len(k.ID) <= MaxName && k.Hash != registration.Hash{}
+	return k.ID != "" && len(k.ID) <= MaxName && !strings.ContainsFunc(k.ID, notASCII) && k.Hash != registration.Hash{}
+}
+
+// MaxSealed bounds a sealed secret, in bytes: the largest is a bundle of four
+// keys, HPKE-sealed and in base64, of about 1 KiB.
+const MaxSealed = 16 << 10
+
+// sealed reports whether s is ciphertext as text, such as base64: rows keep
+// nothing else unharmed.
+func sealed(s registration.Sealed) bool {
+	return s != "" && len(s) <= MaxSealed && !strings.ContainsFunc(string(s), notASCII)
 }
 
 // ApproveSetup lets a machine's disks be written: the only input that leads to

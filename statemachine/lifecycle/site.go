@@ -18,6 +18,7 @@ const (
 	MaxUnapproved = 10_000         // rows never approved, default (REG-10)
 	MaxReregister = 10             // registers of one UUID an hour (REG-10)
 	MaxDiscovered = 10_000         // discovered records, default (BOOT-16)
+	MaxExclude    = 1_000          // addresses kept from the pool, besides gateway and server
 )
 
 // Site is what all nodes of a site share: one epoch counter, policy, windows,
@@ -66,6 +67,9 @@ func (p *Policy) Check() error {
 	}
 	if p.MaxUnapproved < 0 || p.MaxDiscovered < 0 {
 		return invalid("set-policy", "REG-10", "limits are 0 (the default) or more")
+	}
+	if len(p.Exclude) > MaxExclude || slices.ContainsFunc(p.Exclude, func(a netip.Addr) bool { return !a.Unmap().Is4() }) {
+		return invalid("set-policy", "BOOT-19", "excluded are at most %d IPv4 addresses", MaxExclude)
 	}
 	return p.Deadlines.Check()
 }

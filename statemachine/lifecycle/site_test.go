@@ -166,6 +166,9 @@ func TestPolicy(t *testing.T) {
 		"a network of two":             func(p *lifecycle.Policy) { p.Network = netip.MustParsePrefix("10.7.0.0/31") },
 		"IPv6":                         func(p *lifecycle.Policy) { p.Network = netip.MustParsePrefix("fd00::/64") },
 		"negative bounds":              func(p *lifecycle.Policy) { p.MaxUnapproved = -1 },
+		"a thousand and one excluded":  func(p *lifecycle.Policy) { p.Exclude = make([]netip.Addr, 1001) },
+		"an exclusion of nothing":      func(p *lifecycle.Policy) { p.Exclude = []netip.Addr{{}} },
+		"an exclusion in IPv6":         func(p *lifecycle.Policy) { p.Exclude = []netip.Addr{addr("fd00::1")} },
 		"negative bounds of records":   func(p *lifecycle.Policy) { p.MaxDiscovered = -1 },
 	} {
 		t.Run(name, func(t *testing.T) {

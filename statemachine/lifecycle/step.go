@@ -32,8 +32,11 @@ type Input interface {
 // version, inputs, plan (EDGE-15); permission is the caller's, but for what
 // only an operator session may ever do (SET-2).
 func Step(s State, in Input, now time.Time) (Outcome, error) {
+	if in == nil {
+		return Outcome{Next: s}, invalid("step", "", "there is no input")
+	}
 	now = now.UTC().Round(0) // as rows keep it
-	w := work{State: s, was: &s, now: now, slot: SlotOf(&s.Node), name: in.Name()}
+	w := work{State: s, was: &s, now: now, slot: SlotOf(&s.Node), name: cutReason(in.Name())}
 	if err := w.writable(); err != nil {
 		if _, relayed := in.(Announce); relayed {
 			return Outcome{Next: s}, nil // EDGE-18: a booter is told nothing
