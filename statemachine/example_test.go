@@ -95,3 +95,36 @@ func ExampleWhen_Holds() {
 	fmt.Println(w.Holds(clear), w.Holds(clear|locked), w.Holds(0))
 	// Output: true false false
 }
+
+// A new release has no "moving": what changes for callers, and who is stuck.
+func ExampleDiff() {
+	next := gate.Spec()
+	next.States = append(next.States[:1], next.States[2])
+	next.Reports, next.Rules = nil, []statemachine.Rule[string, string]{
+		{On: "open", From: []string{"shut"}, When: statemachine.When{If: 1}, To: "open"},
+		{On: "open", From: []string{"shut"}, When: statemachine.When{Not: 1}, Refuse: statemachine.Unavailable, Why: "someone stands there", Req: "GATE-1"},
+		{On: "open", Stay: true},
+		{On: "shut", From: []string{"open"}, To: "shut"},
+		{On: "shut", Refuse: statemachine.InvalidState, Why: "it is not open"},
+	}
+	for _, c := range statemachine.Diff(gate, statemachine.Must(next)) {
+		if c.Strands() || c.State == "shut" && c.On == "open" {
+			fmt.Println(c)
+		}
+	}
+	// Output:
+	// moving: "in-flight, drives none, holds {}, expires by late after 1m0s", now ""
+	// shut, open, clear: "to moving", now "to open"
+	// shut, open, not clear: "CONFLICT, by GATE-1", now "UNAVAILABLE, by GATE-1"
+}
+
+// Why is the gate not open? This is what must happen, and under which guards.
+func ExampleTable_Path() {
+	path, _ := gate.Path(statemachine.At[string, string]{State: "shut"}, "open")
+	for _, c := range path {
+		fmt.Printf("%s --%s--> %s when %s\n", c.From, c.On, c.To, gate.WhenNames(c.When))
+	}
+	// Output:
+	// shut --open--> moving when clear
+	// moving --opened--> open when always
+}
