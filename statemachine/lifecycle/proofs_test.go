@@ -57,7 +57,7 @@ func everything(h *host) []lifecycle.Input {
 		lifecycle.SessionOpened{Epoch: n.Conn.Session + 1, Gateway: "gw"}, lifecycle.SessionClosed{Epoch: n.Conn.Session},
 		lifecycle.Judged{Session: n.Conn.Session, Link: lifecycle.Unreachable}, lifecycle.BeginAcceptance{},
 		report(true, idle), report(true, off), report(true, bare), report(false, idle), h.wiped(), lifecycle.OffConfirmed{Epoch: lifecycle.SlotOf(n).Epoch},
-		lifecycle.Listed{NewID: aNode, Device: "dev"}, lifecycle.RunRequest{Action: run.Provision}, lifecycle.RunRequest{Action: run.Wipe}, lifecycle.RunRequest{Action: run.Attest},
+		lifecycle.Listed{NewID: aNode, Device: "dev"}, lifecycle.RunRequest{Action: run.Provision}, lifecycle.RunRequest{Action: run.Wipe}, lifecycle.RunRequest{Action: run.Attest}, lifecycle.RunWaits{Why: "no serial"},
 		lifecycle.RunBegin{World: idle, Serial: "disk-1", Pin: true}, lifecycle.RunReport{Epoch: n.Run.Epoch, OK: true}, lifecycle.RunReport{Epoch: n.Run.Epoch},
 		lifecycle.RunFound{On: run.FoundRunning, Action: run.Wipe, Serial: "disk-1"}, lifecycle.RunFound{On: run.FoundFailed, Action: run.Provision},
 		lifecycle.RetireDevice{Serial: "disk-1"},
