@@ -40,12 +40,12 @@ func (in Register) apply(w *work) error {
 	if w.Site.AutoApprove.open(w.now) {
 		facts |= registration.Window
 	}
-	if err := w.assign(in.NewID); err != nil {
-		return err
-	}
 	err := w.reg(registration.Event{Event: on(registration.Register), Facts: facts, Server: in.Server, Inventory: in.Inventory,
 		Code: in.Code, Poll: in.Poll, Bound: in.Bound, Waiting: in.Waiting})
 	if err != nil {
+		return err
+	}
+	if err := w.assign(in.NewID); err != nil {
 		return err
 	}
 	w.Node.Claims.Server = in.Server
@@ -130,10 +130,10 @@ func (in *Announce) first(w *work) error {
 	if err := w.stranger(0); err != nil {
 		return err
 	}
-	if err := w.assign(in.NewID); err != nil {
+	if err := w.announce(in, facts); err != nil {
 		return err
 	}
-	if err := w.announce(in, facts); err != nil {
+	if err := w.assign(in.NewID); err != nil {
 		return err
 	}
 	w.Node.Claims.Server = in.Server
