@@ -279,11 +279,10 @@ func TestAnnounceRefusesPlaceholders(t *testing.T) {
 	for i := range ones {
 		ones[i] = 0xff
 	}
-	shipped, err := registration.ParseServerID("03000200-0400-0500-0006-000700080009")
-	if err == nil {
-		t.Fatal("the placeholder was parsed")
+	if id, err := registration.ParseServerID("03000200-0400-0500-0006-000700080009"); err == nil {
+		t.Errorf("the placeholder was parsed as %s", id)
 	}
-	shipped = registration.ServerID{3, 0, 2, 0, 4, 0, 5, 0, 0, 6, 0, 7, 0, 8, 0, 9}
+	shipped := registration.ServerID{3, 0, 2, 0, 4, 0, 5, 0, 0, 6, 0, 7, 0, 8, 0, 9}
 	for _, id := range []registration.ServerID{{}, ones, shipped, shipped.Swapped()} {
 		h := newHost(t)
 		in, reg := h.announce(), h.register()
@@ -439,7 +438,7 @@ func TestOneNodeByManyPaths(t *testing.T) {
 		t.Error("the node changed its ID")
 	}
 	// Before approval no session begins the axis.
-	h = pending(t).do(lifecycle.SessionOpened{Epoch: 1, Gateway: "gw"}).prov(provision.Absent)
+	pending(t).do(lifecycle.SessionOpened{Epoch: 1, Gateway: "gw"}).prov(provision.Absent)
 
 	// A sighting makes no node.
 	h = newHost(t).do(lifecycle.Sighted{MAC: nicA})
