@@ -67,17 +67,12 @@ func (in *Join) check(w *work) error {
 // another machine's (MACH-1).
 func (in *Join) claim(w *work) error {
 	c := &w.Node.Claims
-	for _, p := range [...]struct {
-		has *string
-		got string
-	}{{&c.EK, in.Claims.EK}, {&c.HardwareKey, in.Claims.HardwareKey}} {
-		if *p.has != "" && p.got != "" && *p.has != p.got {
-			return refuse(w.name, "MACH-1", sm.Conflict, "the node is known by another key", "revoke and delete it, or join as a new node")
-		}
-		if p.got != "" {
-			*p.has = p.got
-		}
+	ek, same := proved(c.EK, in.Claims.EK)
+	key, also := proved(c.HardwareKey, in.Claims.HardwareKey)
+	if !same || !also {
+		return refuse(w.name, "MACH-1", sm.Conflict, "the node is known by another key", "revoke and delete it, or join as a new node")
 	}
+	c.EK, c.HardwareKey = ek, key
 	if in.Claims.Server == (registration.ServerID{}) {
 		return nil
 	}
@@ -88,6 +83,15 @@ func (in *Join) claim(w *work) error {
 		c.Server = in.Claims.Server
 	}
 	return nil
+}
+
+// proved is what a claim becomes by a proof of got, which may be none; false
+// says that they differ.
+func proved(has, got string) (string, bool) {
+	if has == "" {
+		return got, true
+	}
+	return has, got == "" || got == has
 }
 
 // issue adds a certificate; the oldest goes when there are too many.

@@ -30,8 +30,8 @@ func lifeB(step stepper) *life {
 	return &life{name: "B", step: step, metal: true, acts: slices.Concat(metalActs(), flowMails(), powerActs(), identityActs(), expireAct())}
 }
 
-// product is all of them but rescue mode and the faults of reports.
-func product(step stepper) *life {
+// wholeLife is all of them but rescue mode and the faults of reports.
+func wholeLife(step stepper) *life {
 	return &life{name: "product", step: step, metal: true, pairs: true,
 		acts: slices.Concat(registrationActs(), setupReports(), nicActs(false), identityActs(), metalActs(), flowReports(), powerActs())}
 }
@@ -49,7 +49,7 @@ func TestProduct(t *testing.T) {
 	if testing.Short() || os.Getenv("INGOT_TEST_ALL") == "" {
 		t.Skip("takes minutes; set INGOT_TEST_ALL=1")
 	}
-	closes(t, product(lifecycle.Step))
+	closes(t, wholeLife(lifecycle.Step))
 }
 
 // maxModel bounds the memory of a walk, with the collector's slack within

@@ -36,14 +36,14 @@ func Step(s State, in Input, now time.Time) (Outcome, error) {
 		return Outcome{Next: s}, invalid("step", "", "there is no input")
 	}
 	now = now.UTC().Round(0) // as rows keep it
-	w := work{State: s, was: &s, now: now, slot: SlotOf(&s.Node), name: cutReason(in.Name())}
+	w := work{State: s, was: s, now: now, slot: SlotOf(&s.Node), name: cutReason(in.Name())}
 	if err := w.writable(); err != nil {
 		if _, relayed := in.(Announce); relayed {
 			return Outcome{Next: s}, nil // EDGE-18: a booter is told nothing
 		}
 		return Outcome{Next: s}, err
 	}
-	if err := in.apply(&w); err != nil {
+	if err := w.decide(in); err != nil {
 		return Outcome{Next: s}, err
 	}
 	if err := w.settle(); err != nil {
@@ -55,7 +55,7 @@ func Step(s State, in Input, now time.Time) (Outcome, error) {
 // work is a step in progress: the state being made, beside the one before.
 type work struct {
 	State
-	was    *State
+	was    State
 	now    time.Time
 	slot   Slot // who held the machine before
 	name   string
