@@ -15,6 +15,12 @@ import (
 // Sighted is a PXE sighting of a MAC (BOOT-1, BOOT-7, BOOT-15, BOOT-16,
 // BOOT-19). Its admission is decided here and nowhere else. The state holds
 // the MAC's boot record, if there is one, and the record to evict.
+//
+// A new MAC becomes a discovered record; policy may admit it in the same
+// commit, with the lowest free address. A sighting of a record that policy
+// passes by changes nothing: last_seen is a ledger's (MACH-9). With the pool
+// exhausted a new MAC is recorded all the same, and a known one is answered
+// UNAVAILABLE (EDGE-19).
 type Sighted struct {
 	MAC     netboot.MAC
 	Product netboot.ServerID // as sent; zero when none was
@@ -54,7 +60,9 @@ func code(err error) string {
 	return ""
 }
 
-// room makes room for a new record, and reports whether there is any.
+// room makes room for a new record, and reports whether there is any. Records
+// that hold an address, or are a machine's or its candidate, are never evicted
+// (BOOT-16).
 func (in *Sighted) room(w *work) bool {
 	if w.Site.Discovered < orDefault(w.Site.Policy.MaxDiscovered, MaxDiscovered) {
 		return true
@@ -63,7 +71,8 @@ func (in *Sighted) room(w *work) bool {
 	return i >= 0 && in.Oldest != in.MAC && w.boot(i, netboot.Event{On: netboot.Evict}) == nil
 }
 
-// admission is the event that judges the sighting.
+// admission is the event that judges the sighting: by policy, by whether the
+// MAC is spoken for (BOOT-15), and by what is left in the pool.
 func (in *Sighted) admission(w *work) netboot.Event {
 	e := netboot.Event{On: netboot.Admit}
 	p := &w.Site.Policy
@@ -86,7 +95,9 @@ func (w *work) lend(e *netboot.Event) {
 }
 
 // BootVerb is an operator's verb on one boot record (BOOT-12): enroll,
-// decommission, reactivate, purge or set-mode.
+// decommission, reactivate, purge or set-mode. It reaches what belongs to no
+// machine: a bound record leaves with its machine (BOOT-4), so that
+// decommissioning it by hand is a CONFLICT. Purge frees the address.
 type BootVerb struct {
 	Call
 	On     netboot.Kind
@@ -117,6 +128,8 @@ func (in BootVerb) apply(w *work) error {
 	return w.call(in.Call)
 }
 
+// check keeps the axis's other events, which joints and holders raise, away
+// from operators.
 func (in *BootVerb) check(w *work) error {
 	switch in.On {
 	case netboot.Enroll, netboot.Decommission, netboot.Reactivate, netboot.Purge:
@@ -135,7 +148,9 @@ func (in *BootVerb) check(w *work) error {
 const MaxArgs = 2048
 
 // SetEntry is the slot's holder that boots a MAC of its machine (BOOT-14). An
-// unbound or absent record is bound to the machine.
+// unbound or absent record is bound to the machine. The entry is served instead
+// of the state's own answer, and goes with the attempt (see settle). A caller
+// that does not hold the machine is told who does.
 type SetEntry struct {
 	Epoch uint64 // of the holder's attempt
 	MAC   netboot.MAC
@@ -164,7 +179,9 @@ func (in SetEntry) apply(w *work) error {
 	return w.boot(w.record(in.MAC), e)
 }
 
-// Proposal is what makes a MAC the candidate of a machine (BOOT-11).
+// Proposal is what makes a MAC the candidate of a machine (BOOT-11): what the
+// BMC did and what ledgers of sightings know. Each is evidence against a
+// stranger on the segment that shows the machine's UUID as its own.
 type Proposal struct {
 	MAC         netboot.MAC
 	Cycled      bool // the machine's BMC just power-cycled it into PXE
@@ -175,7 +192,8 @@ type Proposal struct {
 }
 
 // Propose makes a MAC the candidate of a machine that was enrolled by UUID
-// alone, or binds it where the pool trusts its network (BOOT-11).
+// alone, or binds it where the pool trusts its network (BOOT-11). What does not
+// prove itself is a CONFLICT; a person may still confirm the MAC.
 type Propose struct{ Proposal }
 
 // Name is propose.
@@ -242,7 +260,9 @@ func (in ConfirmMAC) apply(w *work) error {
 }
 
 // SetPolicy replaces the site's policy. A new network, gateway, server or
-// exclusion makes a new pool, without the addresses that records hold.
+// exclusion makes a new pool, without the addresses that records hold. The same
+// policy again changes nothing. Attempts that are under way keep what they
+// were approved with (SET-5).
 type SetPolicy struct {
 	Call
 	Policy   Policy
@@ -270,6 +290,7 @@ func (in SetPolicy) apply(w *work) error {
 	return w.call(in.Call)
 }
 
+// newPool makes the pool anew; a policy without network has none.
 func (w *work) newPool(p *Policy, reserved []netip.Addr) error {
 	if !p.Network.IsValid() {
 		w.Site.Pool = Pool{}

@@ -54,7 +54,7 @@ func invalid(in, req, format string, a ...any) *Refused {
 }
 
 // Detailed is an axis's refusal with what only the node knows: who holds the
-// machine, or how many stand in the way.
+// machine, or how many stand in the way. errors.As finds the axis's own in it.
 type Detailed struct {
 	*sm.Refused
 	Holder Slot

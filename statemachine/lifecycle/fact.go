@@ -3,7 +3,8 @@ package lifecycle
 import "github.com/ingotmetal/ingot/statemachine/netboot"
 
 // Fact is one thing that a commit made true, for the log (EVENT-2). It holds
-// no secret.
+// no secret: keys and certificates are told by their IDs. Observations are no
+// facts; they stay in ledgers (MACH-9).
 type Fact struct {
 	Name string // such as registration.approved or node.cordoned
 	MAC  netboot.MAC

@@ -10,7 +10,7 @@ import (
 // Writing is the kind of write that a grant permits.
 type Writing string
 
-// The writings (MACH-7).
+// The writings (MACH-7). Each is one step of one axis; nothing else writes.
 const (
 	WriteSetup      Writing = "setup"
 	WriteCommission Writing = "commission"
@@ -35,7 +35,9 @@ type Grant struct {
 
 // settleGrant gives the attempt that holds the machine its grant when it
 // enters a writing step, and takes the grant of one that ended. Nothing else
-// makes grants.
+// makes grants. It compares kind and epoch, so that a grant is made once for
+// an attempt and never changes. A write that nobody asked for is refused, and
+// with it the step that would have begun it.
 func (w *work) settleGrant() error {
 	kind, epoch := writes(&w.Node)
 	switch {
@@ -91,6 +93,7 @@ func workflowWrites(p *provision.Record) Writing {
 	return ""
 }
 
+// runWrites is what a run writes: attest writes nothing (RUN-10).
 func runWrites(a run.Action) Writing {
 	switch a {
 	case run.Provision:
@@ -101,7 +104,9 @@ func runWrites(a run.Action) Writing {
 	return ""
 }
 
-// grant is the grant of kind for the attempt that holds the machine.
+// grant is the grant of kind for the attempt that holds the machine, with the
+// inventory that stands now. An owner's run may write the one disk that the
+// inventory names (RUN-4), and its approver is that inventory.
 func (w *work) grant(kind Writing, epoch uint64) Grant {
 	n := &w.Node
 	g := Grant{Writing: kind, Epoch: epoch, Inventory: n.Inventory.Digest, Serials: n.Inventory.Serials}
@@ -117,6 +122,7 @@ func (w *work) grant(kind Writing, epoch uint64) Grant {
 	return g
 }
 
+// setup takes plan, disks and approver from what the operator approved.
 func (g *Grant) setup(r *registration.Record) {
 	g.Plan, g.Inventory, g.Serials, g.Approver = r.Plan.Digest, r.Plan.Inventory, r.Plan.Serials, r.Plan.Approver
 }

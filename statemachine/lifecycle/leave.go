@@ -20,7 +20,9 @@ const (
 )
 
 // Disable shuts a machine out (JOINT-4, REG-11): keys, code and token die, and
-// its session closes, in the same commit.
+// its session closes, in the same commit. Boot records and the other axes stay
+// where they are; placement passes the machine by. Disabling twice changes
+// nothing; before approval it is INVALID_STATE.
 type Disable struct{ Call }
 
 // Name is disable.
@@ -44,6 +46,11 @@ func (w *work) closeSession() {
 
 // FactoryReset sends a machine back to the setup gate (JOINT-2, REG-12). It
 // destroys no data by itself.
+//
+// The node keeps its ID, settings, taints, cordon and maintenance; its keys,
+// certificates and every other axis end, and its enrolled records enroll again
+// at the addresses they have. While anything is on the machine or holds it,
+// that is a CONFLICT with the count or the holder (REG-18, EDGE-3).
 type FactoryReset struct {
 	Call
 	World World
@@ -93,11 +100,14 @@ func (w *work) startAnew() error {
 	return err
 }
 
+// onProv is an event that brings nothing but its kind.
 func onProv(k provision.Kind) sm.Event[provision.Kind] {
 	return sm.Event[provision.Kind]{On: k}
 }
 
-// bootAll sends an event to every boot record that picked names.
+// bootAll sends an event to every boot record that picked names, in the name
+// of the machine as it was before the step: a joint may have taken its ID or
+// row by then. One record that refuses refuses the whole joint (EDGE-18).
 func (w *work) bootAll(k netboot.Kind, picked func(*netboot.Record) bool) error {
 	for i := range w.Node.NICs {
 		if !picked(&w.Node.NICs[i]) {
@@ -110,7 +120,8 @@ func (w *work) bootAll(k netboot.Kind, picked func(*netboot.Record) bool) error 
 	return nil
 }
 
-// revoke ends every live certificate and raises the generation (ID-2).
+// revoke ends every live certificate and raises the generation (ID-2), so that
+// no older identity renews or joins again, and closes the session.
 func (w *work) revoke(why string) {
 	n := &w.Node
 	for _, serial := range n.Identity.Live {
@@ -132,6 +143,9 @@ func (w *work) cancelCommands() {
 
 // DeleteRow removes a registration row (JOINT-3, REG-13). A row that was never
 // approved goes alone; one that was takes its node along.
+//
+// It is disable-first: CONFLICT from approved and setting_up. An absent row is
+// success without effect.
 type DeleteRow struct {
 	Call
 	World World
@@ -162,7 +176,7 @@ func (in DeleteRow) apply(w *work) error {
 }
 
 // otherAxis reports whether the node has an axis besides registration and
-// netboot (EDGE-8).
+// netboot, by which it stays when its row goes (EDGE-8).
 func (w *work) otherAxis() bool {
 	return w.Node.Prov.State != provision.Absent || w.Node.Claims.Device != ""
 }
@@ -193,7 +207,8 @@ func (in *DeleteRow) facts(w *work) (g sm.Guard, open int, err error) {
 	return g, in.World.Open, nil
 }
 
-// countOf adds to a refusal how many stand in the way.
+// countOf adds to a refusal how many stand in the way, so that a caller knows
+// what to release. Other refusals stay as they are.
 func countOf(err error, count int) error {
 	r, ok := err.(*sm.Refused)
 	if d, detailed := err.(*Detailed); detailed {
@@ -241,7 +256,9 @@ func (in DeleteNode) apply(w *work) error {
 	return w.bury(in.World)
 }
 
-// legal decides the delete by the axis that the node has.
+// legal decides the delete by the axis that the node has: provision by its
+// table; a device of the inventory by its runs and the inventory (EDGE-23). A
+// node with neither has nothing but its row, which is deleted instead.
 func (in *DeleteNode) legal(w *work) error {
 	n := &w.Node
 	switch {

@@ -12,15 +12,21 @@ import (
 // Register is the anonymous call of a hand-installed machine's agent (REG-2 to
 // REG-4, REG-7). The code, token and key are drawn before the step; the key is
 // used only if a window lets the machine in.
+//
+// From absent, pending and disabled the row comes to pending, or to approved
+// by an open window; a re-armed one always needs its code. It is a CONFLICT
+// elsewhere, for a retired node, and for another machine's row, and
+// RATE_LIMITED where strangers are too many.
 type Register struct {
 	NewID     NodeID // for a machine that has no node
 	Server    registration.ServerID
 	Inventory registration.Inventory
-	Code      registration.Expiring
-	Poll      registration.Expiring
-	Bound     registration.Key
-	Waiting   registration.Sealed
-	Recent    int // registers of this UUID in the last hour
+	// Code and Poll end within registration.CodeLife from now.
+	Code, Poll registration.Expiring
+	// Bound is of ScopeAgent; Waiting is its secret, sealed for the poll.
+	Bound   registration.Key
+	Waiting registration.Sealed
+	Recent  int // registers of this UUID in the last hour
 }
 
 // Name is register.
@@ -57,6 +63,8 @@ func (in Register) apply(w *work) error {
 	return nil
 }
 
+// check refuses what no agent of ours sends: a placeholder UUID (EDGE-13), a
+// secret that is dead or outlives its hour, a key with too many rights.
 func (in *Register) check(w *work) error {
 	switch {
 	case in.Server.Placeholder():
@@ -71,7 +79,9 @@ func (in *Register) check(w *work) error {
 	return w.inventory(&in.Inventory)
 }
 
-// stranger bounds what anonymous callers may create (REG-10).
+// stranger bounds what anonymous callers may create (REG-10): rows that nobody
+// ever approved, in all, and attempts of one UUID within the hour. A UUID that
+// has a row already is no stranger.
 func (w *work) stranger(recent int) error {
 	limit := orDefault(w.Site.Policy.MaxUnapproved, MaxUnapproved)
 	switch {
@@ -86,10 +96,18 @@ func (w *work) stranger(recent int) error {
 
 // Announce is a machine in the enrollment ramdisk, relayed by its booter
 // (REG-8). Where it changes nothing it succeeds without a fact.
+//
+// It creates a row in awaiting_setup, refreshes one there, and ends a setup
+// whose bundle is still unconsumed when the agent's key is another one
+// (SET-17, EDGE-14). Every other row is left alone. A strict site without an
+// open enroll window answers ACCESS_DENIED (REG-10).
 type Announce struct {
-	NewID     NodeID
-	Routing   registration.ServerID // of the session or bus
-	Server    registration.ServerID // of the body
+	NewID NodeID
+	// Routing is the UUID that the session or bus speaks for, Server the one
+	// in the body; they must be equal (REG-9).
+	Routing, Server registration.ServerID
+	// Inventory.Seen are the MACs with which the booter saw the session: an
+	// approval covers these alone (SET-18).
 	Inventory registration.Inventory
 	AgentKey  registration.Hash // zero: a stock agent
 }
@@ -117,7 +135,9 @@ func (in Announce) apply(w *work) error {
 	return in.first(w)
 }
 
-// first creates the row, within what policy lets strangers do.
+// first creates the row, within what policy lets strangers do. A window's slot
+// goes in the same commit, and only where the site is strict. The UUID of a
+// retired node is answered with success and nothing else (EDGE-4).
 func (in *Announce) first(w *work) error {
 	facts := w.regFacts(&World{})
 	strict := w.Site.Policy.Strict
@@ -144,7 +164,8 @@ func (in *Announce) first(w *work) error {
 }
 
 // again refreshes a row that awaits setup, or ends a setup whose machine
-// shows another key (SET-17).
+// shows another key (SET-17). Only what an approval would rest on is worth a
+// commit: the inventory's digest, the MACs that were seen, the agent's key.
 func (in *Announce) again(w *work) error {
 	was := w.Node.Reg
 	if err := w.announce(in, 0); err != nil {
@@ -160,6 +181,7 @@ func (in *Announce) again(w *work) error {
 	return nil
 }
 
+// announce moves the axis; facts are the guards of policy.
 func (w *work) announce(in *Announce, facts sm.Guard) error {
 	return w.reg(registration.Event{Event: on(registration.Announce), Facts: facts,
 		Server: in.Server, Inventory: in.Inventory, AgentKey: in.AgentKey})
@@ -167,6 +189,10 @@ func (w *work) announce(in *Announce, facts sm.Guard) error {
 
 // Approve is an operator with the claim code of a pending row (REG-14). The
 // caller counts a refusal with INVALID_INPUT as a wrong try (REG-5).
+//
+// A UUID alone approves nothing. The same operator may repeat the code within
+// its hour: that succeeds, and the key drawn for the repeat is not used
+// (EDGE-16).
 type Approve struct {
 	Call
 	Hash    registration.Hash // of the code presented
@@ -192,7 +218,10 @@ func (in Approve) apply(w *work) error {
 	return nil
 }
 
-// Refresh is the agent with its bound key (REG-15, SET-13).
+// Refresh is the agent with its bound key (REG-15, SET-13). It replaces the
+// inventory of an approved row, shows that the agent has its key (REG-6), and
+// completes a setup whose bundle was drained. Without the right key it is
+// UNAUTHENTICATED, whatever the row's state.
 type Refresh struct {
 	Key       registration.Hash // of the key presented
 	Inventory registration.Inventory
@@ -222,7 +251,9 @@ func (in Refresh) apply(w *work) error {
 	return w.completed()
 }
 
-// Acknowledge is the agent that has the key it polled for (REG-6).
+// Acknowledge is the agent that has the key it polled for (REG-6): the
+// plaintext and its token go. A token that is unknown, over or used is
+// UNAUTHENTICATED.
 type Acknowledge struct{ Token registration.Hash }
 
 // Name is key-acknowledged.

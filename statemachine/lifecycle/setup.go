@@ -25,7 +25,8 @@ const (
 	ScopeTicket = "ticket"
 )
 
-// whole reports whether all is there and no key twice.
+// whole reports whether all is there, no key twice, and none with a right
+// that a machine must not have.
 func (m *Mint) whole() bool {
 	keys := []registration.Key{m.Bound, m.Tickets[0], m.Tickets[1], m.Tickets[2]}
 	for i, k := range keys {
@@ -56,6 +57,11 @@ func sealed(s registration.Sealed) bool {
 
 // ApproveSetup lets a machine's disks be written: the only input that leads to
 // setting_up (SET-1). It needs an operator session; no key can (SET-2).
+//
+// One commit opens the attempt with its epoch and deadline, puts the minted
+// keys and the sealed bundle into the row, and makes the grant, which names
+// the approver and the disks. The order of refusals is permission, state and
+// slot, world, version, inputs, plan (SET-3, EDGE-15).
 type ApproveSetup struct {
 	Call
 	World    World
@@ -90,6 +96,7 @@ func (in ApproveSetup) apply(w *work) error {
 	return in.planned(w, &row, &plan)
 }
 
+// on is an event that brings nothing but its kind.
 func on(k registration.Kind) sm.Event[registration.Kind] {
 	return sm.Event[registration.Kind]{On: k}
 }
@@ -132,7 +139,9 @@ func (in *ApproveSetup) inputs(w *work, row *registration.Record) error {
 	return nil
 }
 
-// planned checks the plan against what stands now (SET-14, SET-18).
+// planned checks the plan against what stands now: it is of this inventory, it
+// is the one that the operator saw (SET-14), and no MAC that it covers belongs
+// to another machine (SET-18).
 func (in *ApproveSetup) planned(w *work, row *registration.Record, plan *registration.Plan) error {
 	if plan.Inventory != row.Inventory.Digest || subtle.ConstantTimeCompare(plan.Digest[:], in.Shown[:]) != 1 {
 		return refuse(w.name, "SET-14", sm.Conflict, "the inventory now gives another plan than the operator saw", "look at the new plan and approve that")
@@ -168,10 +177,14 @@ func hostname(s string) bool {
 
 // Drain takes the sealed bundle for the session that announced AgentKey. The
 // bundle itself is in the state before the step (SET-6, SET-17).
+//
+// It succeeds once. A second drain, a stale epoch, another session's key and a
+// passed deadline are CONFLICTs; outside setting_up it is INVALID_STATE. A
+// lost answer is not given again: the deadline ends that attempt (EDGE-6).
 type Drain struct {
 	Epoch    uint64
-	AgentKey registration.Hash
-	Held     bool // the booter holds the node's live connection
+	AgentKey registration.Hash // of the session that asks; zero: a stock agent
+	Held     bool              // the booter holds the node's live connection
 }
 
 // Name is drain.
@@ -190,6 +203,9 @@ func (in Drain) apply(w *work) error {
 }
 
 // SetupReport is setup-complete or setup-failed, as the sentinel said (SET-8).
+// Another epoch is a CONFLICT, and so is success with the bundle undrained; a
+// repeat of what was decided succeeds without effect (SET-9, MACH-4). Failure
+// kills every key of the attempt (SET-11).
 type SetupReport struct {
 	Epoch uint64
 	OK    bool
@@ -199,6 +215,7 @@ type SetupReport struct {
 // Name is setup-complete or setup-failed.
 func (in SetupReport) Name() string { return string(in.kind()) }
 
+// kind is the axis's event for the outcome.
 func (in SetupReport) kind() registration.Kind {
 	if in.OK {
 		return registration.SetupComplete
@@ -215,7 +232,9 @@ func (in SetupReport) apply(w *work) error {
 }
 
 // completed is JOINT-1: a row that came from setting_up to approved takes its
-// approved MACs' records along (SET-10). Elsewhere it does nothing.
+// approved MACs' records along (SET-10). Elsewhere it does nothing. A MAC that
+// has no record is passed by; another machine's record is left alone and
+// reported, so that a person can look.
 func (w *work) completed() error {
 	if w.was.Node.Reg.State != registration.SettingUp || w.Node.Reg.State != registration.Approved {
 		return nil

@@ -41,7 +41,8 @@ func SlotOf(n *Node) Slot {
 	return Slot{}
 }
 
-// holders lists what each axis holds.
+// holders lists what each axis holds. At most one of them is not Free: the
+// guard held of every rule that opens an attempt sees to it (MACH-3).
 func holders(n *Node) [4]Slot {
 	var s [4]Slot
 	if registration.Table.Open(n.Reg.At) {

@@ -10,7 +10,9 @@ import (
 )
 
 // World is what other parts know at the instant of a step. A part that cannot
-// answer is named in Missing, which is never read as "none" (REG-18).
+// answer is named in Missing, which is never read as "none" (REG-18): inputs
+// that need an answer are UNAVAILABLE then. The zero World is a machine with
+// nothing on it, in a pool without agents, at a site that can do nothing.
 type World struct {
 	Missing string // the part that could not answer
 
@@ -28,7 +30,8 @@ type World struct {
 	Quorum   int      // approver keys that the pool asks for (PROV-16)
 }
 
-// answers refuses where a part of the world cannot say.
+// answers refuses where a part of the world cannot say. It comes after the
+// state's own refusals, which no answer would change.
 func (w *work) answers(world *World) error {
 	if world.Missing == "" {
 		return nil
