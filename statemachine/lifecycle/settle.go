@@ -11,6 +11,9 @@ import (
 // settle completes a step with all that follows from its moves: the attempt's
 // grant and boot entries, addresses, counts, facts and version. It is the one
 // place for each, so that no input can forget it.
+//
+// It works on the difference between the state before and the state made, and
+// may still refuse: then the whole step never was.
 func (w *work) settle() error {
 	w.endEntries()
 	if err := w.settleGrant(); err != nil {
@@ -43,7 +46,9 @@ func (w *work) endEntries() {
 }
 
 // settlePool takes the addresses that records came to hold and frees those
-// they lost. An address changes hands nowhere else.
+// they lost. An address changes hands nowhere else. What is lost is freed
+// first, so that one step may hand an address on; what policy no longer lends
+// is not freed at all.
 func (w *work) settlePool() error {
 	if !w.cloned {
 		return nil
@@ -71,7 +76,8 @@ func (w *work) settlePool() error {
 	return nil
 }
 
-// count keeps the site's counts of strangers.
+// count keeps the site's counts of strangers, which bound what anonymous
+// callers can make it store (REG-10, BOOT-16).
 func (w *work) count() {
 	w.Site.Unapproved += unapproved(&w.Node) - unapproved(&w.was.Node)
 	if w.cloned {
@@ -79,6 +85,7 @@ func (w *work) count() {
 	}
 }
 
+// unapproved is 1 for a row that was never approved, else 0.
 func unapproved(n *Node) int {
 	if n.Reg.State == registration.Absent || n.Reg.OnceApproved {
 		return 0
@@ -86,6 +93,7 @@ func unapproved(n *Node) int {
 	return 1
 }
 
+// discovered counts the records in discovered that are in n's reach.
 func discovered(n *Node) int {
 	count := 0
 	for i := range n.NICs {
@@ -96,7 +104,9 @@ func discovered(n *Node) int {
 	return count
 }
 
-// tell adds the facts that the difference itself shows.
+// tell adds the facts that the difference itself shows: one for each axis that
+// moved or began another attempt (EVENT-2), one for each key, and the edge that
+// wakes placement. What no difference shows, an input adds by itself.
 func (w *work) tell() {
 	was, is := &w.was.Node, &w.Node
 	if was.Reg.State != is.Reg.State {
@@ -121,6 +131,8 @@ func (w *work) tell() {
 	}
 }
 
+// tellProv tells of the provision axis; an axis that ended says nothing of its
+// own, since the delete or reset does.
 func (w *work) tellProv(p *provision.Record) {
 	switch p.State {
 	case provision.Adopting:
@@ -131,6 +143,7 @@ func (w *work) tellProv(p *provision.Record) {
 	}
 }
 
+// tellBoot tells of each boot record that changed, by its MAC.
 func (w *work) tellBoot() {
 	if !w.cloned {
 		return
@@ -164,6 +177,7 @@ func (w *work) tellKeys() {
 	}
 }
 
+// keysOf are the keys of a row that can open anything.
 func keysOf(r *registration.Record) [4]registration.Key {
 	return [4]registration.Key{r.Bound, r.Tickets[0], r.Tickets[1], r.Tickets[2]}
 }
