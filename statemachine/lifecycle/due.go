@@ -12,7 +12,12 @@ import (
 
 // Due is when n must be looked at, and the input that does it: the earliest
 // end of an attempt, of a poll token that guards an untaken key, or of a
-// queued command. The zero time is at once (MACH-4). One sweeper serves all.
+// queued command. The zero time is at once: an attempt that lost its deadline
+// counts as overdue (MACH-4). False means that time alone changes nothing.
+//
+// One sweeper serves all: it keeps nodes by this time, and gives each the
+// input when the time has come. A sweep that comes late, or twice, does no
+// harm.
 func Due(n *Node) (time.Time, Input, bool) {
 	var first time.Time
 	found := false
@@ -50,8 +55,10 @@ func dues(n *Node) func(func(time.Time) bool) {
 	}
 }
 
-// Expire ends everything of a node that is due (SET-12, MACH-5). Where nothing
-// is, it is refused.
+// Expire ends everything of a node that is due (SET-12, MACH-5), in one commit:
+// a setup goes back to awaiting_setup, a workflow to failed, a run to failed, a
+// retirement's step on or back, an untaken key is revoked (REG-6), an old
+// command dropped (PROV-7). Where nothing is due, it is a CONFLICT.
 type Expire struct{}
 
 // Name is expire.

@@ -29,7 +29,10 @@ const (
 	NeedClean      = "clean"            // the orchestrator forgets the node
 )
 
-// Needs yields what n's state wants from the world.
+// Needs yields what n's state wants from the world. It is level-triggered: as
+// long as the state stands, so does the need, and a reconciler that was away
+// finds it again. What has begun under an epoch that is no longer named must be
+// stopped, and its reports are refused.
 func Needs(n *Node) iter.Seq[Need] {
 	return func(yield func(Need) bool) {
 		for _, list := range [][]Need{provNeeds(n), runNeeds(n), retireNeeds(n), commandNeeds(n)} {

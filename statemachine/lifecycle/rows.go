@@ -56,7 +56,9 @@ func Rows(s State) iter.Seq2[string, []byte] {
 	}
 }
 
-// rows yields until the consumer stops.
+// rows yields until the consumer stops. Records are JSON, so that a store can
+// be read by a person; index rows hold a name, or nothing where the key says
+// all.
 type rows struct {
 	yield func(string, []byte) bool
 	done  bool
@@ -76,6 +78,8 @@ func (r *rows) record(key string, v any) {
 	r.put(key, b)
 }
 
+// site has a row for each part, so that a sighting that takes an address does
+// not rewrite the policy.
 func (r *rows) site(s *Site) {
 	r.record(RowSite+"epoch", s.Epoch)
 	r.record(RowSite+"policy", s.Policy)
@@ -86,6 +90,8 @@ func (r *rows) site(s *Site) {
 	r.record(RowSite+"discovered", s.Discovered)
 }
 
+// node has its own row, one for each claim, and one by which the sweeper finds
+// it. A tombstone keeps its row and has no claims (PROV-20).
 func (r *rows) node(n *Node) {
 	if n.ID == "" {
 		return
@@ -119,6 +125,8 @@ func dueKey(t time.Time) string {
 	return fmt.Sprintf("%019d", t.UnixNano())
 }
 
+// registration is keyed by the UUID in its one form (EDGE-13); the row of a
+// tombstone belongs to no node. Its secrets are found by their hashes.
 func (r *rows) registration(n *Node) {
 	reg := &n.Reg
 	if reg.State == registration.Absent || reg.State == "" {
@@ -141,6 +149,8 @@ func (r *rows) registration(n *Node) {
 	}
 }
 
+// boots are keyed by MAC; the indexes find the records of a node, its
+// candidates, and who holds an address.
 func (r *rows) boots(n *Node) {
 	for i := range n.NICs {
 		b := &n.NICs[i]

@@ -55,7 +55,10 @@ type Policy struct {
 	allow netboot.AllowList
 }
 
-// Check reports what is wrong with a policy.
+// Check reports what is wrong with a policy when it is written, so that no
+// sighting meets it later: image references that fail the gate (BOOT-2),
+// negative bounds, exclusions that are no IPv4 addresses, deadlines out of
+// range (INVALID_CONFIG; the others are INVALID_INPUT).
 func (p *Policy) Check() error {
 	for _, ref := range []string{p.Enrollment, p.Rescue} {
 		if ref == "" {
@@ -74,6 +77,7 @@ func (p *Policy) Check() error {
 	return p.Deadlines.Check()
 }
 
+// orDefault is n, or the standard where n is zero.
 func orDefault(n, standard int) int {
 	if n == 0 {
 		return standard
