@@ -1,5 +1,7 @@
 package statemachine
 
+import "slices"
+
 // place is where a path may pass: a state, with an open attempt or without. A
 // report and an expiry are legal only with one, so states alone would not do.
 type place[S ~string] struct {
@@ -28,7 +30,7 @@ func (t *Table[S, E]) Path(at At[S, E], to S) (path []Cell[S, E], ok bool) {
 			}
 			there := t.arrive(c, here.open)
 			if _, known := ways[there]; !known {
-				ways[there] = append(ways[here][:len(ways[here]):len(ways[here])], c)
+				ways[there] = append(slices.Clip(ways[here]), c) // never into a sibling's way
 				queue = append(queue, there)
 			}
 		}
@@ -42,9 +44,9 @@ func (t *Table[S, E]) passable(c Cell[S, E], open bool) bool {
 	return c.Refused == nil && (open || !attempt)
 }
 
-// arrive is the place to which a passable c leads.
+// arrive is the place to which a passable c leads. What ends an attempt and
+// stays is not worth a place: with the attempt, all is legal that is without.
 func (t *Table[S, E]) arrive(c Cell[S, E], open bool) place[S] {
 	into := t.info[t.states.of(string(c.To))].inFlight
-	lost := c.To != c.From || c.Ends != "" || c.Forgets
-	return place[S]{c.To, into || c.Opens > 0 || open && !lost}
+	return place[S]{c.To, into || c.Opens > 0 || open && c.To == c.From}
 }

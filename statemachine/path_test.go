@@ -75,6 +75,43 @@ func TestPathOpensTheAttempt(t *testing.T) {
 	}
 }
 
+// In a tree, the path to each state spells its name, however many branches
+// were walked before it.
+func TestPathsOfATree(t *testing.T) {
+	s := plain{Name: "tree", Start: []string{"r"}}
+	level := []string{"r"}
+	for depth := range 6 {
+		var next []string
+		for _, name := range level {
+			st := statemachine.State[string, string]{Name: name, Kind: statemachine.Stable}
+			if depth == 5 {
+				st.Kind = statemachine.Terminal
+			} else {
+				for _, way := range []string{"a", "b"} {
+					s.Rules = append(s.Rules, plainRule{On: way, From: []string{name}, To: name + way})
+					next = append(next, name+way)
+				}
+			}
+			s.States = append(s.States, st)
+		}
+		level = next
+	}
+	for _, way := range []string{"a", "b"} {
+		s.Rules = append(s.Rules, plainRule{On: way, Refuse: statemachine.InvalidState, Why: "a leaf"})
+	}
+	table := statemachine.Must(s)
+	for st := range table.States() {
+		path, _ := table.Path(plainAt{State: "r"}, st.Name)
+		name := "r"
+		for _, c := range path {
+			name += c.On
+		}
+		if name != st.Name {
+			t.Errorf("the path to %s spells %s", st.Name, name)
+		}
+	}
+}
+
 // take raises on as it is meant, under the given guards: with the open
 // attempt's epoch, a fresh one, and an hour after everything is due.
 func take(table *statemachine.Table[string, string], at plainAt, on string, holds statemachine.Guard) (plainAt, error) {
