@@ -35,11 +35,11 @@ type Node struct {
 	Version uint64    // from 1; each commit that changes the node raises it (API-1)
 	Deleted time.Time // set: a tombstone, which holds no claims (MACH-1)
 	Claims  Claims
-	Metal   Metal
+	Metal   Metal  `json:",omitzero"`
 	Request string // ID of the enroll that made it (PROV-17)
 
-	Reg   registration.Record
-	NICs  []netboot.Record // its boot records, and others that an input names
+	Reg   registration.Record `json:",omitzero"` // in a row of its own
+	NICs  []netboot.Record    `json:",omitzero"` // its boot records, and others that an input names
 	Prov  provision.Record
 	Sched schedule.Record
 	Run   run.Record
@@ -47,7 +47,7 @@ type Node struct {
 
 	Identity   Identity
 	Inventory  Inventory // as its agent last reported it on the provision or run axis
-	Grant      Grant
+	Grant      Grant     `json:",omitzero"`
 	Commands   []Command
 	Conditions []string // NoSchedule reasons of controllers, sorted
 }

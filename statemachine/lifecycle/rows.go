@@ -238,7 +238,7 @@ func (s *State) load(key string, val []byte, reg **regRow) error {
 		if err := json.Unmarshal(val, &row); err != nil {
 			return err
 		}
-		if key != RowBoot+row.Record.MAC.String() {
+		if m := row.Record.MAC; !m.Valid() || key != RowBoot+m.String() {
 			return errMisplaced
 		}
 		s.Node.NICs = append(s.Node.NICs, row.Record)
