@@ -253,6 +253,21 @@ func TestDeleteNode(t *testing.T) {
 		t.Errorf("%+v", h.Node)
 	}
 
+	h.Node = lifecycle.Fresh() // REG-12: so does a reset
+	h.Node.Reg = row
+	h.refused(sm.InvalidInput, lifecycle.FactoryReset{Call: ops, World: idle})
+	h.do(lifecycle.FactoryReset{Call: ops, World: idle, NewID: another}).reg(registration.AwaitingSetup)
+	if h.Node.ID != another || h.Node.Claims.Server != uuid || !h.Node.Reg.OnceApproved {
+		t.Errorf("%+v", h.Node)
+	}
+
+	live := newHost(t).do(lifecycle.Join{NewID: another, Claims: lifecycle.Claims{Server: uuid}, Certificate: "c"})
+	live.Node.Reg = row // EDGE-24: the live node that holds the UUID takes the row
+	live.do(live.register()).reg(registration.Pending)
+	if live.Node.ID != another || !live.Node.Reg.Rearmed {
+		t.Errorf("%+v", live.Node)
+	}
+
 	h = awaiting(t).do(lifecycle.Listed{Device: "dev"})
 	h.do(lifecycle.DeleteNode{Call: ops, World: idle, Gone: true}).reg(registration.Absent)
 }

@@ -80,9 +80,43 @@ func (h *host) try(in lifecycle.Input) error {
 		h.t.Errorf("%s: %d facts %v, but changed is %t:\n%s\n%s", in.Name(), len(out.Facts), out.Facts, !reflect.DeepEqual(out.Next, was), before, picture(out.Next))
 	}
 	if err == nil {
+		h.counts(in, &was, &out)
 		h.State = out.Next
 	}
 	return err
+}
+
+// counts checks what each commit counts: epochs never go back (EDGE-7), a
+// node's version goes up by one (API-1), and strangers are as many as before,
+// give or take this machine (REG-10, BOOT-16).
+func (h *host) counts(in lifecycle.Input, was *lifecycle.State, out *lifecycle.Outcome) {
+	h.t.Helper()
+	is := &out.Next
+	if is.Site.Epoch < was.Site.Epoch || is.Site.Epoch > was.Site.Epoch+1 {
+		h.t.Errorf("%s took the epoch from %d to %d", in.Name(), was.Site.Epoch, is.Site.Epoch)
+	}
+	version := was.Node.Version
+	if len(out.Facts) > 0 && is.Node.ID != "" {
+		version++
+	}
+	if is.Node.Version != version {
+		h.t.Errorf("%s took the version from %d to %d", in.Name(), was.Node.Version, is.Node.Version)
+	}
+	strangers := func(s *lifecycle.State) (rows, records int) {
+		if s.Node.Reg.State != registration.Absent && !s.Node.Reg.OnceApproved {
+			rows = 1
+		}
+		for i := range s.Node.NICs {
+			if s.Node.NICs[i].State == netboot.Discovered {
+				records++
+			}
+		}
+		return s.Site.Unapproved - rows, s.Site.Discovered - records
+	}
+	rows, records := strangers(was)
+	if r, d := strangers(is); r != rows || d != records {
+		h.t.Errorf("%s: %d other rows and %d other records, were %d and %d", in.Name(), r, d, rows, records)
+	}
 }
 
 // do is try for inputs that must be accepted.
