@@ -36,12 +36,13 @@ type stepper func(lifecycle.State, lifecycle.Input, time.Time) (lifecycle.Outcom
 // life is a model of the whole life: which acts there are, and the parts of
 // the places it has seen.
 type life struct {
-	name  string
-	step  stepper
-	acts  []do
-	codes bool // the model has codes, tokens and windows
-	metal bool // the model has the provision axis' verbs
-	pairs bool // the two NICs are alike: places that differ only by exchanging them are one
+	name   string
+	step   stepper
+	acts   []do
+	codes  bool // the model has codes, tokens and windows
+	metal  bool // the model has the provision axis' verbs
+	coarse bool // leaves schedule, failures' reasons and first inventories to the others
+	pairs  bool // the two NICs are alike: places that differ only by exchanging them are one
 
 	regs  parts[regKey, registration.Record]
 	provs parts[provision.Record, provision.Record]

@@ -30,10 +30,15 @@ func lifeB(step stepper) *life {
 	return &life{name: "B", step: step, metal: true, acts: slices.Concat(metalActs(), flowMails(), powerActs(), identityActs(), expireAct())}
 }
 
-// wholeLife is all of them but rescue mode and the faults of reports.
+// wholeLife is all of them together, but for rescue mode, the faults of
+// reports, and what must always be refused.
 func wholeLife(step stepper) *life {
-	return &life{name: "product", step: step, metal: true, pairs: true,
+	l := &life{name: "product", step: step, metal: true, coarse: true, pairs: true,
 		acts: slices.Concat(registrationActs(), setupReports(), nicActs(false), identityActs(), metalActs(), flowReports(), powerActs())}
+	l.acts = slices.DeleteFunc(l.acts, func(d do) bool {
+		return d.class == fault && d.name != "the reading is stale" || slices.Contains(neverAccepted, d.name) || slices.Contains([]string{"cordon", "uncordon", "clear maintenance"}, d.name)
+	})
+	return l
 }
 
 // TestModels walks the models to their fixed points.

@@ -248,8 +248,11 @@ func (l *life) tidy(f *full, was *lifecycle.State) {
 	if !l.codes {
 		tidyCodes(&n.Reg)
 	}
-	if !l.metal {
+	if !l.metal || l.coarse {
 		n.Sched = schedule.New()
+	}
+	if l.coarse {
+		tidyCoarse(n)
 	}
 	tidyTime(&n.Prov.Deadline)
 	n.Prov.LastError.Why, n.Sched.Why = "", ""
@@ -339,6 +342,16 @@ func tidyReg(r *registration.Record) {
 	}
 	if !r.ApprovedAt.IsZero() {
 		r.ApprovedAt = noon
+	}
+}
+
+// tidyCoarse forgets what the product of all axes leaves to the smaller
+// models: why a machine failed, and when its disks were first seen.
+func tidyCoarse(n *lifecycle.Node) {
+	n.Prov.LastError.Code = ""
+	n.Inventory = lifecycle.Inventory{}
+	if n.Live() {
+		n.Inventory = inspected.Inventory
 	}
 }
 
