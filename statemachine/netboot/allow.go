@@ -51,9 +51,11 @@ func (l *AllowList) add(e string) error {
 	return nil
 }
 
+// unprintable also bars the space: an entry with one is two, or a slip.
 func unprintable(r rune) bool { return r <= ' ' || r > '~' }
 
-// prefix reads the canonical form.
+// prefix reads the canonical form. The octets are kept raw, so that a match is a
+// comparison of bytes.
 func prefix(e string) (string, bool) {
 	parts := strings.Split(e, ":")
 	if len(parts) > 6 || strings.ToLower(e) != e {
@@ -81,7 +83,8 @@ func looksLikePrefix(e string) bool {
 }
 
 // Admits reports whether the list admits mac. The tag is what inventory knows
-// of the MAC; an empty tag matches no tag entry.
+// of the MAC, never what the machine says of itself; an empty tag matches no tag
+// entry. It walks the whole list: a sighting is rare against a packet.
 func (l AllowList) Admits(mac MAC, tag string) bool {
 	if len(l.tags) == 0 && len(l.prefixes) == 0 {
 		return true

@@ -25,7 +25,8 @@ const (
 // Kind names an event of this axis.
 type Kind string
 
-// The events.
+// The events. Some come from the segment, some by hand, some from joints that
+// move several records of one machine; the table judges each kind by its own rule.
 const (
 	Sight        Kind = "sight"        // a PXE sighting
 	Admit        Kind = "admit"        // auto-enroll judges a sighting

@@ -12,7 +12,8 @@ type At = sm.At[State, Kind]
 // ServerID is an SMBIOS product UUID; registration.ServerID is its full type.
 type ServerID [16]byte
 
-// Mode is what a record boots beside its state's answer (BOOT-5).
+// Mode is what a record boots beside its state's answer (BOOT-5). It moves no
+// state, and only SetMode changes it; it goes with the record.
 type Mode string
 
 // The modes. The zero Mode is normal.
@@ -21,7 +22,8 @@ const (
 	Rescue Mode = "rescue"
 )
 
-// Networking is the spec that is written with an address (BOOT-7).
+// Networking is the spec that is written with an address (BOOT-7). It stays with
+// the address when policy changes: a machine may have it in its configuration.
 type Networking struct {
 	Network netip.Prefix
 	Gateway netip.Addr
@@ -34,7 +36,8 @@ type Owner struct {
 	Server ServerID
 }
 
-// Entry is what the holder of the attempt slot boots (BOOT-14).
+// Entry is what the holder of the attempt slot boots (BOOT-14). Its epoch says
+// whose it is: an attempt takes away only its own.
 type Entry struct {
 	Epoch uint64 // the holder's attempt; zero is no entry
 	Image string
@@ -58,10 +61,12 @@ type Record struct {
 	Candidate  string // the node it may belong to
 }
 
-// New is no record, at the start of the table.
+// New is no record, at the start of the table. Reading an unknown MAC gives this,
+// and writes nothing (BOOT-1).
 func New(mac MAC) Record { return Record{At: At{State: Absent}, MAC: mac} }
 
-// Fields are the fields that r has.
+// Fields are the fields that r has, in the order of their bits. MAC, Mode and
+// Product are none: they are the record's in every state.
 func (r *Record) Fields() sm.Fields {
 	var f sm.Fields
 	for bit, set := range [...]bool{r.Address.IsValid(), r.Networking != Networking{}, r.Owner != Owner{},
@@ -73,7 +78,8 @@ func (r *Record) Fields() sm.Fields {
 	return f
 }
 
-// drop clears the fields in f.
+// drop clears the fields in f, one bit at a time. A new field needs a line here
+// and in Fields.
 func (r *Record) drop(f sm.Fields) {
 	for ; f != 0; f &= f - 1 {
 		switch f & -f {

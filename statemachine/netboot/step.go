@@ -22,7 +22,9 @@ type Event struct {
 	Candidate  string
 }
 
-// Guards computes the guards for e on r.
+// Guards computes the guards for e on r. Admitted is the caller's alone: policy
+// and allow-list are the site's. Claimed is either's: a metal node's MAC is known
+// outside the record, a candidate or an entry within.
 func Guards(r *Record, e *Event) sm.Guard {
 	g := e.Facts & (Admitted | Claimed)
 	for _, c := range [...]struct {
@@ -64,7 +66,8 @@ func Step(r Record, e Event) (Record, error) {
 	return r, nil
 }
 
-// write puts into the record what an accepted event brings.
+// write puts into the record what an accepted event brings. An event that may
+// stay without effect writes only where it moved.
 func (r *Record) write(from State, e *Event) {
 	switch e.On {
 	case Sight:
@@ -115,7 +118,8 @@ func (r *Record) leave(e *Event) {
 // bind makes the record a machine's; it is nobody's candidate then.
 func (r *Record) bind(by Owner) { r.Owner, r.Candidate = by, "" }
 
-// reserve takes the address that came along, unless one is kept (BOOT-19).
+// reserve takes the address that came along, unless one is kept (BOOT-19). Which
+// is the lowest free one lifecycle has worked out in the same commit (BOOT-7).
 func (r *Record) reserve(e *Event) {
 	if !r.Address.IsValid() {
 		r.Address, r.Networking = e.Address, e.Networking

@@ -7,7 +7,8 @@ import (
 	sm "github.com/ingotmetal/ingot/statemachine"
 )
 
-// BadDeadline reports a site's deadline that is out of range.
+// BadDeadline reports a site's deadline that is out of range. A negative one
+// would expire attempts as they begin.
 type BadDeadline struct {
 	State State
 	Value time.Duration
@@ -21,7 +22,8 @@ func (e *BadDeadline) Error() string {
 // Code is INVALID_CONFIG.
 func (*BadDeadline) Code() string { return string(sm.InvalidConfig) }
 
-// Check reports the first deadline that is out of range.
+// Check reports the first deadline that is out of range, as *BadDeadline. Call it
+// when a site's configuration is read: Within trusts what passed.
 func (d *Deadlines) Check() error {
 	for _, f := range [...]struct {
 		state State

@@ -6,7 +6,8 @@ import (
 	sm "github.com/ingotmetal/ingot/statemachine"
 )
 
-// BadHash reports a stored hash that cannot be read.
+// BadHash reports a stored hash that cannot be read. It has the length alone:
+// the text may be anything, and this error reaches logs.
 type BadHash struct{ Len int }
 
 // Error says what is wanted.
@@ -23,7 +24,8 @@ func (h Hash) MarshalText() ([]byte, error) {
 	return hex.AppendEncode(nil, h[:]), nil
 }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads what MarshalText writes. On error h is zero, which is no
+// evidence: a damaged store never counts as a wipe.
 func (h *Hash) UnmarshalText(b []byte) error {
 	*h = Hash{}
 	if len(b) == 0 {

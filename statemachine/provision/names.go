@@ -61,7 +61,8 @@ const (
 	End     Kind = "end"           // the registration is factory-reset
 )
 
-// The guards.
+// The guards. Those from Proof to the end, but for Off, the record answers by
+// itself; the others are facts of other axes, the pool and the world.
 const (
 	Held      sm.Guard = 1 << iota // some attempt holds the machine
 	OtherHeld                      // an attempt of another axis holds it
@@ -86,7 +87,7 @@ const (
 	FromRetiring  // failed from retiring
 )
 
-// The fields that states own.
+// The fields that states own. The rest of a record is At.
 const (
 	FieldFailedFrom sm.Fields = 1 << iota
 	FieldLastError

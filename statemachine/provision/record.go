@@ -12,7 +12,8 @@ type At = sm.At[State, Kind]
 // Hash is a SHA-256.
 type Hash [32]byte
 
-// Wipe is a wipe mode (PROV-5). A mode is never downgraded.
+// Wipe is a wipe mode (PROV-5), from none to the most thorough. A mode is never
+// downgraded: what a machine cannot do fails, and does not become quick.
 type Wipe string
 
 // The wipe modes.
@@ -46,7 +47,8 @@ type Profile struct {
 	Role    string
 }
 
-// Trouble is a machine's last error.
+// Trouble is a machine's last error. The code is for programs, the reason for
+// people: it may quote a workflow and is shown as it came.
 type Trouble struct {
 	Code string // UNVERIFIED_WIPE, ABORTED, UNSUPPORTED, DEADLINE or FAILED (API-3)
 	Why  string
@@ -64,16 +66,25 @@ const (
 // comparable.
 type Record struct {
 	At
+	// FailedFrom decides where recover leads (PROV-3); only Failed has it.
 	FailedFrom State
 	LastError  Trouble
-	Wipe       Wipe
-	Proof      Hash // digest of the wipe evidence that was accepted
-	Profile    Profile
-	Role       string
-	Approver   string
-	Activity   Activity
-	Queued     bool
-	AwaitOff   bool
+	// Wipe is what releasing, commissioning or retiring does. A failed release
+	// keeps it, so that recover cannot ask for less (EDGE-21).
+	Wipe  Wipe
+	Proof Hash // digest of the wipe evidence that was accepted
+	// Profile is what is being deployed, or runs. Role is taken from it only by
+	// success: a machine that failed to deploy plays no role.
+	Profile Profile
+	Role    string
+	// Approver asked for the chain that writes disks; its grant names them (MACH-7).
+	Approver string
+	// Activity tells the attempts of one stable state apart.
+	Activity Activity
+	// Queued is an acceptance run that waits for the slot (EDGE-21).
+	Queued bool
+	// AwaitOff forbids disk actions until the BMC confirmed off (EDGE-5, BMC-2).
+	AwaitOff bool
 }
 
 // New is no axis, at the start of the table.
@@ -87,7 +98,7 @@ func (r *Record) state() State {
 	return r.State
 }
 
-// Fields are the fields that r has.
+// Fields are the fields that r has, in the order of their bits.
 func (r *Record) Fields() sm.Fields {
 	var f sm.Fields
 	for bit, set := range [...]bool{r.FailedFrom != "", r.LastError != Trouble{}, r.Wipe != "", r.Proof != Hash{},
@@ -99,7 +110,8 @@ func (r *Record) Fields() sm.Fields {
 	return f
 }
 
-// drop clears the fields in f.
+// drop clears the fields in f, one bit at a time. A new field needs a line here
+// and in Fields.
 func (r *Record) drop(f sm.Fields) {
 	for ; f != 0; f &= f - 1 {
 		switch f & -f {
@@ -127,13 +139,16 @@ func (r *Record) drop(f sm.Fields) {
 	}
 }
 
-// Deadlines are a site's own deadlines. A zero field takes MACH-5's default.
+// Deadlines are a site's own deadlines. A zero field takes MACH-5's default;
+// Check says what a field may be. The wait for a MAC is not among them: whoever
+// enrolls a machine by UUID alone brings AwaitingMACDeadline with the event.
 type Deadlines struct {
 	Enrolling, Acceptance, Inspecting, Commissioning, Deploying, Releasing, SecureErase, Rescue, Unrescue, Retiring time.Duration
 }
 
 // Within is the site's deadline for the attempt that e may open from r; zero
-// leaves the table's.
+// leaves the table's. It asks the table where e leads and does not care whether
+// that is refused: then nothing is opened.
 func (d Deadlines) Within(r *Record, e *Event) time.Duration {
 	to, _ := Table.Next(r.state(), e.On, Guards(r, e))
 	switch to {
@@ -160,6 +175,8 @@ func (d Deadlines) Within(r *Record, e *Event) time.Duration {
 	return 0
 }
 
+// releasing is its deadline by mode: secure-erase overwrites whole disks at
+// their own pace, and so has a default of its own where the site sets none.
 func (d Deadlines) releasing(w Wipe) time.Duration {
 	switch {
 	case w != SecureErase:

@@ -19,10 +19,12 @@ type Event struct {
 	Why     string
 }
 
-// own are the guards that the record answers by itself.
+// own are the guards that the record answers by itself. What a caller claims of
+// them is dropped, so that no edge can talk a machine past its wipe.
 const own = Proof | NoWipe | Booting | Returning | FromGroup
 
-// Guards computes the guards for e on r.
+// Guards computes the guards for e on r. Lifecycle uses it too, to say what
+// would be legal without stepping.
 func Guards(r *Record, e *Event) sm.Guard {
 	g := e.Facts&^own | fromGuard(r.FailedFrom)
 	for _, c := range [...]struct {
@@ -41,7 +43,8 @@ func Guards(r *Record, e *Event) sm.Guard {
 	return g
 }
 
-// fromGuard is the guard of the state that a machine failed from.
+// fromGuard is the guard of the state that a machine failed from; none for a
+// record that did not fail, whose cells do not ask.
 func fromGuard(from State) sm.Guard {
 	switch from {
 	case Adopting:
@@ -84,7 +87,10 @@ func Step(r Record, e Event, now time.Time) (Record, error) {
 	return r, nil
 }
 
-// enter writes what a new state, or a new attempt, begins with.
+// enter writes what a new state, or a new attempt, begins with. Evidence and
+// activity never outlive the attempt they belong to. An approver is kept where
+// the event names none: a chain that goes on by itself (enrolling, inspecting,
+// commissioning) writes its disks on the word of whoever began it.
 func (r *Record) enter(was *Record, e *Event) {
 	r.Proof, r.Activity, r.Queued = Hash{}, "", false
 	if e.By != "" {
@@ -141,7 +147,8 @@ func (e *Event) wipe(was *Record) Wipe {
 	return WipeQuick
 }
 
-// fail records where and why. Only releasing's wipe mode is worth keeping.
+// fail records where and why. Only releasing's wipe mode is worth keeping: the
+// others' modes are fixed (PROV-5). A success that leads here had no evidence.
 func (r *Record) fail(was *Record, e *Event) {
 	r.FailedFrom = was.State
 	if was.State != Releasing {
@@ -159,7 +166,8 @@ func (r *Record) fail(was *Record, e *Event) {
 	}
 }
 
-// write puts into the record what an event brings that opens nothing.
+// write puts into the record what an event brings that opens nothing. The end of
+// a stable state's attempt also ends its activity.
 func (r *Record) write(e *Event) {
 	switch e.On {
 	case Wiped:

@@ -46,7 +46,8 @@ const (
 	Preempt       Kind = "preempt"  // retirement takes the machine from a setup
 )
 
-// The guards.
+// The guards. CodeOK, Repeat, OtherKey, Consumed, Overdue and Rearmed are
+// answered by row and event; the others are facts of other axes and the site.
 const (
 	Window    sm.Guard = 1 << iota // an auto-approve window is open and has a slot
 	Rearmed                        // the row was disabled once and registered again

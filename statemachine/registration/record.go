@@ -71,7 +71,8 @@ type Inventory struct {
 	Serials []string // of its disks
 }
 
-// Plan is what an approval lets a setup write (SET-5, SET-14, SET-18).
+// Plan is what an approval lets a setup write (SET-5, SET-14, SET-18). It is
+// fixed at approval: what the machine announces later changes none of it.
 type Plan struct {
 	Digest    Hash // of the realized layout, disk image included
 	Inventory Hash // Inventory.Digest it was realized on
@@ -84,7 +85,8 @@ type Plan struct {
 	InClear   bool // the bundle is not sealed to an agent key
 }
 
-// Settings are what an operator sets on a row without moving it (REG-16).
+// Settings are what an operator sets on a row without moving it (REG-16). They
+// are no state's, and stay for the row's life.
 type Settings struct {
 	Labels    map[string]string
 	Reservoir uint64 // bytes of memory kept back from placement
@@ -101,6 +103,7 @@ type Record struct {
 	OnceApproved bool
 	Settings     Settings
 
+	// The rest is owned by states: each may hold what Table says.
 	Rearmed    bool
 	Code, Poll Expiring
 	Waiting    Sealed
@@ -115,10 +118,10 @@ type Record struct {
 	LastError  string
 }
 
-// New is no row, at the start of the table.
+// New is no row, at the start of the table. Step takes the zero Record for it.
 func New() Record { return Record{At: At{State: Absent}} }
 
-// Fields are the fields that r has.
+// Fields are the fields that r has, in the order of their bits.
 func (r *Record) Fields() sm.Fields {
 	var f sm.Fields
 	for bit, set := range [...]bool{r.Code != Expiring{}, r.Poll != Expiring{}, r.Waiting != "", r.Spent != Spent{}, r.Rearmed,
@@ -131,7 +134,8 @@ func (r *Record) Fields() sm.Fields {
 	return f
 }
 
-// drop clears the fields in f.
+// drop clears the fields in f, one bit at a time. A new field needs a line here
+// and in Fields.
 func (r *Record) drop(f sm.Fields) {
 	for ; f != 0; f &= f - 1 {
 		switch f & -f {

@@ -14,7 +14,8 @@ type ServerID [16]byte
 // uuidLen is the length of a UUID's text form (RFC 9562 section 4).
 const uuidLen = 36
 
-// BadServerID reports a UUID that no machine can be known by.
+// BadServerID reports a UUID that no machine can be known by. Text is cut to the
+// length of a UUID, since it comes from the segment.
 type BadServerID struct{ Text, Why string }
 
 // Error quotes the UUID and says what is wrong.
@@ -74,7 +75,8 @@ func (id ServerID) Key() ServerID {
 	return id
 }
 
-// String is the text form, lower case.
+// String is the text form, lower case, in the byte order that id has: Key first
+// where two names must be compared.
 func (id ServerID) String() string {
 	h := hex.EncodeToString(id[:])
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]

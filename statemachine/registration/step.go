@@ -17,7 +17,8 @@ const MaxLastError = 512
 // operator who used it succeeds (REG-5, EDGE-16).
 const CodeLife = time.Hour
 
-// The constant reasons of setups that no report ended.
+// The constant reasons of setups that no report ended. They are compared and
+// shown, so they never change.
 const (
 	ReasonExpired   = "the setup did not report before its deadline"
 	ReasonOtherKey  = "the machine announced another agent key during its setup"
@@ -46,10 +47,12 @@ type Event struct {
 	Why       string // setup-failed
 }
 
-// own are the guards that the row and the event answer by themselves.
+// own are the guards that the row and the event answer by themselves. What a
+// caller claims of them is dropped: nobody else says that a code was right.
 const own = CodeOK | Repeat | OtherKey | Consumed | Overdue | Rearmed
 
-// Guards computes the guards for e on r at now.
+// Guards computes the guards for e on r at now. A row without a deadline counts
+// as overdue (MACH-4).
 func Guards(r *Record, e *Event, now time.Time) sm.Guard {
 	g := e.Facts &^ own
 	for _, c := range [...]struct {
@@ -70,7 +73,8 @@ func Guards(r *Record, e *Event, now time.Time) sm.Guard {
 	return g
 }
 
-// equal compares in constant time.
+// equal compares in constant time (REG-5): how long a wrong code takes must not
+// say how wrong it was.
 func equal(a, b Hash) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 }
 
 // Step decides e on r and returns the row after it; on error that is r. A
@@ -97,7 +101,8 @@ func Step(r Record, e Event, now time.Time) (Record, error) {
 	return r, nil
 }
 
-// write puts into the row what an accepted event brings.
+// write puts into the row what an accepted event brings. It runs before drop, so
+// it may write what the new state must not hold, and need not ask.
 func (r *Record) write(from State, e *Event, now time.Time) {
 	switch e.On {
 	case Register:
@@ -137,6 +142,9 @@ func (r *Record) write(from State, e *Event, now time.Time) {
 	}
 }
 
+// registered replaces inventory, code and token; the old ones are void
+// (REG-4). A window's approval brings the bound key at once. The mark of a
+// re-armed row stays until it is approved, since no window may take it (REG-3).
 func (r *Record) registered(from State, e *Event) {
 	r.Server, r.Inventory = e.Server, e.Inventory
 	r.Code, r.Poll = e.Code, e.Poll

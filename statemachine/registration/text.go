@@ -51,7 +51,8 @@ func (id *ServerID) UnmarshalText(b []byte) error {
 	return err
 }
 
-// unhex fills dst from exactly as much hexadecimal, or clears it from none.
+// unhex fills dst from exactly as much hexadecimal, or clears it from none. On
+// error dst is zero, which no secret's hash equals: Holds refuses it.
 func unhex(what string, dst, src []byte) error {
 	clear(dst)
 	if len(src) == 0 {

@@ -20,7 +20,8 @@ const (
 // Kind names an event of a run.
 type Kind string
 
-// The events of a run.
+// The events of a run: the owner's, the reports, what the engine knows, and what
+// ends the run from outside.
 const (
 	Request        Kind = "request"         // the owner's desired_action
 	Begin          Kind = "begin"           // the run takes the machine
@@ -34,7 +35,8 @@ const (
 	End            Kind = "end"             // the node is deleted or factory-reset
 )
 
-// The guards of a run.
+// The guards of a run. Same, Serial and Retiring the record and event answer by
+// themselves.
 const (
 	Same      sm.Guard = 1 << iota // the request is for the current action
 	Held                           // another attempt holds the machine

@@ -55,7 +55,8 @@ func Step(r Record, e Event, now time.Time) (Record, error) {
 	return r, nil
 }
 
-// within gives the attempt its action's deadline unless the site has one.
+// within gives the attempt its action's deadline unless the site has one. A run
+// that was found is another action than the one that waits.
 func (e *Event) within(r *Record) sm.Event[Kind] {
 	ev := e.Event
 	if ev.Within == 0 {
@@ -68,7 +69,8 @@ func (e *Event) within(r *Record) sm.Event[Kind] {
 	return ev
 }
 
-// write puts into the record what an accepted event brings.
+// write puts into the record what an accepted event brings. Events that may stay
+// write only where they moved: staying, they tell nothing new.
 func (r *Record) write(was *Record, e *Event) {
 	moved := r.State != was.State
 	switch e.On {
@@ -93,7 +95,7 @@ func (r *Record) write(was *Record, e *Event) {
 	}
 }
 
-// found takes over the engine's run. What waited for the machine is another
+// found takes over the engine's run, whose record came late (RUN-2). What waited for the machine is another
 // request, unless it asked for just this, and waits for this run's end (RUN-1).
 func (r *Record) found(was *Record, e *Event) {
 	switch {
@@ -120,7 +122,8 @@ func (r *Record) requested(was *Record, e *Event) {
 	}
 }
 
-// RetireEvent is what happens to the retirement.
+// RetireEvent is what happens to the retirement. Its epochs come from the same
+// counter as the run's (EDGE-7).
 type RetireEvent struct {
 	sm.Event[RetireKind]
 	Facts  sm.Guard // SlotHeld
@@ -152,7 +155,8 @@ func StepRetire(r Record, e RetireEvent, now time.Time) (Record, error) {
 	return r, nil
 }
 
-// forget clears the disk when neither run nor retirement is left to write it.
+// forget clears the disk when neither run nor retirement is left to write it. A
+// serial that stays would be a right to a disk that nobody asked for (RUN-4).
 func (r *Record) forget() {
 	if r.State == Idle && r.step() == None {
 		r.Serial = ""

@@ -21,10 +21,11 @@ type Record struct {
 	Taints  []string // keys of operator taints
 }
 
-// New is a node that takes work.
+// New is a node that takes work. The zero Record is none: its states are unknown
+// to both tables, which refuse every event.
 func New() Record { return Record{State: Open, Service: InService} }
 
-// Cordoned reports the flag cordoned.
+// Cordoned reports the flag cordoned, as the API has it: draining is both.
 func (r *Record) Cordoned() bool { return r.State != Open }
 
 // Fields are the fields that r has.
@@ -35,7 +36,7 @@ func (r *Record) Fields() sm.Fields {
 	return 0
 }
 
-// Event is a cordon, drain or its end.
+// Event is a cordon, drain or its end. Live is asked of placement in the commit.
 type Event struct {
 	On    Kind
 	Live  bool  // a live allocation remains

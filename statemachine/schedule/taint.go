@@ -7,7 +7,8 @@ import (
 	sm "github.com/ingotmetal/ingot/statemachine"
 )
 
-// Limits of TAINT-1.
+// Limits of TAINT-1, but for MaxTaints, which is ours: without it a node's record
+// could grow call by call.
 const (
 	MaxTaintCall = 32   // keys to add, and keys to remove, in one call
 	MaxTaintKey  = 128  // bytes of a key
@@ -51,6 +52,8 @@ func Taint(r Record, add, remove []string) (next Record, changed bool, err error
 	return r, true, nil
 }
 
+// checkTaints checks the whole call before anything of it counts, so that a bad
+// key leaves the good ones unset too.
 func checkTaints(add, remove []string) error {
 	if len(add)+len(remove) == 0 {
 		return &BadTaint{Why: "name a key to add or remove"}
