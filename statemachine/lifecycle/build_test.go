@@ -301,7 +301,7 @@ func (g *bgen) owner() lifecycle.Input {
 	n := &g.s.Node
 	action := bone(g, run.Provision, run.Attest, run.Wipe)
 	serial := bone(g, "disk-1", "disk-1", "")
-	switch rapid.IntRange(0, 7).Draw(g.T, "owner") {
+	switch rapid.IntRange(0, 8).Draw(g.T, "owner") {
 	case 0:
 		return lifecycle.Listed{NewID: g.newID(), Found: g.found(), Device: bone(g, "dev-1", "dev-1", "dev-1", "dev-2", "")}
 	case 1:
@@ -314,6 +314,8 @@ func (g *bgen) owner() lifecycle.Input {
 		return lifecycle.RunFound{On: bone(g, run.FoundRunning, run.FoundSucceeded, run.FoundFailed, run.Begin), Action: action, Serial: serial, Why: "late"}
 	case 5:
 		return lifecycle.RetireDevice{Serial: serial, World: g.world()}
+	case 7:
+		return lifecycle.RunWaits{Why: bone(g, "no serial", "no pin", "\xff")}
 	case 6:
 		return lifecycle.OffConfirmed{Epoch: g.epoch(lifecycle.SlotOf(n).Epoch), Word: g.rare(4)}
 	}
@@ -374,7 +376,7 @@ func binputs() []lifecycle.Input {
 		lifecycle.DeleteNode{}, lifecycle.RevokeIdentity{}, lifecycle.Join{}, lifecycle.Renew{}, lifecycle.SessionOpened{}, lifecycle.SessionClosed{},
 		lifecycle.Judged{}, lifecycle.BeginAcceptance{}, lifecycle.Sighted{}, lifecycle.BootVerb{}, lifecycle.SetEntry{}, lifecycle.Propose{},
 		lifecycle.ConfirmMAC{}, lifecycle.EnrollMetal{}, lifecycle.Power{}, lifecycle.CommandDone{}, lifecycle.Verb{}, lifecycle.Report{},
-		lifecycle.WipeEvidence{}, lifecycle.Listed{}, lifecycle.RunRequest{}, lifecycle.RunBegin{}, lifecycle.RunReport{}, lifecycle.RunFound{},
+		lifecycle.WipeEvidence{}, lifecycle.Listed{}, lifecycle.RunRequest{}, lifecycle.RunBegin{}, lifecycle.RunWaits{}, lifecycle.RunReport{}, lifecycle.RunFound{},
 		lifecycle.RetireDevice{}, lifecycle.OffConfirmed{}, lifecycle.RetireReport{}, lifecycle.Schedule{}, lifecycle.Drained{}, lifecycle.Maintain{},
 		lifecycle.Escalate{}, lifecycle.Taint{}, lifecycle.Condition{}, lifecycle.SetPolicy{}, lifecycle.SetWindow{}, lifecycle.Expire{},
 	}

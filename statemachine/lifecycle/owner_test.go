@@ -123,6 +123,13 @@ func TestRunBegins(t *testing.T) {
 			t.Errorf("%s: the grant outlived the run", c.name)
 		}
 	}
+	waits := bdevice(t).do(lifecycle.RunRequest{Action: run.Wipe}, lifecycle.RunWaits{Why: "no serial"}).idles(lifecycle.RunWaits{Why: "no serial"})
+	if waits.Node.Run.Reason != "no serial" {
+		t.Errorf("the reason is %q (RUN-4)", waits.Node.Run.Reason)
+	}
+	if waits.do(bbegin()); waits.Node.Run.Reason != "" {
+		t.Errorf("it runs, and waits for %q", waits.Node.Run.Reason)
+	}
 	held := settingUpHost(t).do(lifecycle.Listed{Device: "dev-1"}, lifecycle.RunRequest{Action: run.Wipe})
 	held.refused(sm.Conflict, bbegin())
 	bdevice(t).refused(sm.InvalidState, bbegin())
