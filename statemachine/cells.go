@@ -38,7 +38,8 @@ func (t *Table[S, E]) Cells() iter.Seq[Cell[S, E]] {
 	}
 }
 
-// cellOf is the public face of a choice in the i-th cell.
+// cellOf is the public face of a choice in the i-th cell. It is made anew each
+// time: what a caller does with it cannot reach the table.
 func (t *Table[S, E]) cellOf(i int, ch *choice[S, E]) Cell[S, E] {
 	from := t.spec.States[i/t.width].Name
 	return Cell[S, E]{From: from, On: E(t.names[i%t.width]), When: ch.when, To: ch.to,
@@ -109,7 +110,7 @@ func (t *Table[S, E]) accepted(state int) []string {
 	return legal
 }
 
-// Size counts a table.
+// Size counts a table. Default is the number to watch when a state is added.
 type Size struct{ States, Events, Rules, Pairs, Cells, Default int }
 
 // Size counts states, events and rules, the pairs of a state and an event,
@@ -185,7 +186,8 @@ func (t *Table[S, E]) WhenNames(w When) string {
 	return strings.Join(parts, ", ")
 }
 
-// join names the bits of set.
+// join names the bits of set. A bit without a name shows, instead of vanishing
+// from a page or an error.
 func join(set uint32, names []string) string {
 	var out []string
 	for ; set != 0; set &= set - 1 {

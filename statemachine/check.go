@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// declared checks everything that can be checked before cells exist.
+// declared checks everything that can be checked before cells exist. It goes on
+// after a finding: whoever writes a table wants all of them at once.
 func (c *compiler[S, E]) declared() {
 	s := &c.spec
 	if s.Name == "" || len(s.Name) > MaxName {
@@ -99,7 +100,8 @@ func (c *compiler[S, E]) things(st State[S, E]) {
 	}
 }
 
-// attempt checks a state's kind against its deadline.
+// attempt checks a state's kind against its deadline. A deadline in a state that
+// opens no attempt by itself would look as if it did something.
 func (c *compiler[S, E]) attempt(st State[S, E]) {
 	inFlight := st.Kind == InFlight
 	switch {

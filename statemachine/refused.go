@@ -32,7 +32,8 @@ func (e *Refused) Error() string {
 // Code is the refusal's wire name (API-3).
 func (e *Refused) Code() string { return string(e.code) }
 
-// SpecError reports what is wrong with a spec: one line a finding.
+// SpecError reports what is wrong with a spec: one line a finding, in the order
+// of the spec. Findings that follow from others are left out.
 type SpecError struct {
 	Machine  string
 	Findings []string

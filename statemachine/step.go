@@ -93,6 +93,8 @@ func (t *Table[S, E]) Repeats(at At[S, E], ev Event[E]) bool {
 }
 
 // enter applies an accepted choice; open says whether at has an open attempt.
+// The old attempt ends before the new one opens, so that Before has its end; a
+// Forget comes between the two, and wins.
 func (t *Table[S, E]) enter(at At[S, E], ch *choice[S, E], ev Event[E], open bool, now time.Time) (At[S, E], error) {
 	next, to := at, &t.info[ch.state]
 	moved := ch.to != at.State
@@ -127,7 +129,9 @@ func (t *Table[S, E]) enter(at At[S, E], ch *choice[S, E], ev Event[E], open boo
 	return next, nil
 }
 
-// open reports whether an attempt with this deadline is open.
+// open reports whether an attempt with this deadline is open. In flight one
+// always is, deadline or not: a record that lost its deadline must still expire
+// (MACH-4).
 func (s *info[E]) open(deadline time.Time) bool {
 	return s.inFlight || s.timed && !deadline.IsZero()
 }

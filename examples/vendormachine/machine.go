@@ -20,18 +20,23 @@ var Table = sm.Must(sm.Spec[State, On]{
 	Name: "psu-firmware", Start: sm.In[State]("current"),
 	Guards: []string{"redundant"}, Fields: []string{"image"}, Reports: []On{"flashed", "failed"},
 	States: []sm.State[State, On]{
+		// In flight there is always a deadline, and an event that ends it: no supply
+		// is "being flashed" for ever.
 		{Name: "current", Kind: sm.Stable, Means: "runs what it should"},
 		{Name: "flashing", Kind: sm.InFlight, Deadline: 20 * time.Minute, Expire: "overdue", Drives: sm.Power, Holds: 1, Means: "writes its image"},
 		{Name: "suspect", Kind: sm.Stable, Means: "may run anything; flash it again"},
 	},
 	Rules: []sm.Rule[State, On]{
+		// Guards split the cell. Leave one side out, and the program does not start.
 		{On: "flash", From: sm.In[State]("current", "suspect"), When: sm.When{If: Redundant}, To: "flashing"},
 		{On: "flash", From: sm.In[State]("current", "suspect"), When: sm.When{Not: Redundant}, Refuse: sm.Conflict, Why: "the chassis needs this supply", Req: "PSU-1"},
+		// A rule without states decides wherever no other rule of the event does.
 		{On: "flash", Refuse: sm.Conflict, Why: "it is being flashed", Req: "PSU-2"},
 		{On: "flashed", From: sm.In[State]("flashing"), To: "current"},
 		{On: "flashed", Refuse: sm.InvalidState, Why: "nothing is being flashed"},
 		{On: "failed", From: sm.In[State]("flashing"), To: "suspect"},
 		{On: "failed", Refuse: sm.InvalidState, Why: "nothing is being flashed"},
+		// It ends as failed: a supply that says so later is told that this is known.
 		{On: "overdue", From: sm.In[State]("flashing"), To: "suspect", Ends: "failed"},
 		{On: "overdue", Refuse: sm.Conflict, Why: "nothing is being flashed"},
 	},
@@ -43,7 +48,9 @@ type Supply struct {
 	Image string
 }
 
-// Step decides one event; image counts where flashing begins.
+// Step decides one event; image counts where flashing begins. What the table
+// cannot know is written here: a new epoch is a new attempt, and its image. A
+// report that comes again opens none, and so writes nothing.
 func (s Supply) Step(ev sm.Event[On], image string, holds sm.Guard, now time.Time) (Supply, error) {
 	at, err := Table.Step(s.At, ev, holds, now)
 	if err != nil {

@@ -13,7 +13,8 @@ import sm "github.com/ingotmetal/ingot/statemachine"
 // State is a netboot state; its text is the wire name.
 type State string
 
-// The states. Absent is no record, and never stored.
+// The states. Absent is no record, and never stored: a booter that is asked of a
+// MAC it does not know is silent all the same (BOOT-21).
 const (
 	Absent         State = "absent"
 	Discovered     State = "discovered"

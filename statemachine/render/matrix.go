@@ -10,7 +10,8 @@ import (
 // refusal marks an outcome that refuses, in a matrix.
 const refusal = "-"
 
-// matrix shows every pair: events down, states across.
+// matrix shows every pair: events down, states across. Lifecycles have more
+// events than states, and a page scrolls down.
 func (p *page[S, E]) matrix() {
 	columns := []string{"Event"}
 	for st := range p.table.States() {
@@ -27,7 +28,8 @@ func (p *page[S, E]) matrix() {
 	p.line("\nA name is the next state, `%s` a refusal; guards choose where there are several.", refusal)
 }
 
-// outcomes lists what a pair may come to, each once, in the order of rules.
+// outcomes lists what a pair may come to, each once, in the order of rules. Under
+// which guards is left to the sections above: a cell has room for a word.
 func (p *page[S, E]) outcomes(from S, on E) (out []string) {
 	for c := range p.table.Cells() {
 		if c.From != from || c.On != on {
@@ -51,7 +53,8 @@ func outcome[S, E ~string](c statemachine.Cell[S, E]) string {
 	return string(c.To)
 }
 
-// defaults lists, by event, the states that no rule of the event names.
+// defaults lists, by event, the states that no rule of the event names. An event
+// whose rules name every state has no row.
 func (p *page[S, E]) defaults() {
 	p.head("Decided by default", "Event", "States", "Outcome")
 	for on := range p.table.Events() {

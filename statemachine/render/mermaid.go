@@ -39,7 +39,8 @@ type arrow[S ~string] struct {
 	labels   []string
 }
 
-// arrows gathers the moves in table order.
+// arrows gathers the moves in table order. Stays and refusals are no arrows: they
+// would hide the way that a record goes.
 func arrows[S, E ~string](table *statemachine.Table[S, E]) (out []arrow[S]) {
 	at := map[[2]S]int{}
 	for m := range table.Moves() {

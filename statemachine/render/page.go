@@ -35,7 +35,8 @@ func Page[S, E ~string](table *statemachine.Table[S, E]) string {
 	return p.b.String()
 }
 
-// words tells the reports and the guards.
+// words tells the reports and the guards, and what a table does not have it does
+// not mention.
 func (p *page[S, E]) words() {
 	if len(p.spec.Reports) > 0 {
 		p.line("\nReports, which name the epoch of an attempt: %s.", escape(strings.Join(texts(p.spec.Reports), ", ")))
@@ -88,7 +89,8 @@ func newPage[S, E ~string](table *statemachine.Table[S, E]) *page[S, E] {
 	return p
 }
 
-// line writes one line. Text from the spec must be escaped before.
+// line writes one line. Text from the spec must be escaped before; row does so by
+// itself.
 func (p *page[S, E]) line(format string, a ...any) { fmt.Fprintf(&p.b, format+"\n", a...) }
 
 // head begins a section with a table of these columns.
@@ -121,7 +123,8 @@ func (p *page[S, E]) states() {
 	}
 }
 
-// kind is a state's kind, and whether records begin there.
+// kind is a state's kind, and whether records begin there: the arrow of the
+// diagram, for those who read the text alone.
 func (p *page[S, E]) kind(st statemachine.State[S, E]) string {
 	if slices.Contains(p.spec.Start, st.Name) {
 		return st.Kind.String() + ", start"
@@ -129,7 +132,7 @@ func (p *page[S, E]) kind(st statemachine.State[S, E]) string {
 	return st.Kind.String()
 }
 
-// list spaces comma-separated names.
+// list spaces comma-separated names, so that a narrow column can break them.
 func list(names string) string { return strings.ReplaceAll(names, ",", ", ") }
 
 // moves has a row for each rule that leads to a state.
@@ -179,7 +182,8 @@ func (p *page[S, E]) when(d *decided) string {
 	return p.table.WhenNames(d.rule.When)
 }
 
-// effect tells what a rule does to attempts.
+// effect tells what a rule does to attempts. That entering an in-flight state
+// opens one is said by the state.
 func (d *decided) effect() string {
 	var out []string
 	if d.rule.Ends != "" {
@@ -194,7 +198,8 @@ func (d *decided) effect() string {
 	return strings.Join(out, ", ")
 }
 
-// escape keeps text within its cell of a Markdown table.
+// escape keeps text within its cell of a Markdown table: a vendor's words are on
+// the same page as ours.
 func escape(s string) string { return markdown.Replace(s) }
 
 // markdown replaces what ends a cell, begins a tag or marks text.

@@ -24,7 +24,8 @@ type row[S, E ~string] struct {
 	when statemachine.When
 }
 
-// NewCover starts with no row taken.
+// NewCover starts with no row taken. A refusing row need not be taken: whether it
+// refuses is up to Matrix, and the laws see to the rest.
 func NewCover[S, E ~string](table *statemachine.Table[S, E]) *Cover[S, E] {
 	return &Cover[S, E]{table: table, taken: map[row[S, E]]bool{}}
 }

@@ -39,6 +39,8 @@ func Golden(t testing.TB, path, text string) {
 	}
 }
 
+// write fails the test at once: after -update, a file that was not written would
+// be reviewed as if it had been.
 func write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -49,7 +51,8 @@ func write(t testing.TB, path, text string) {
 	}
 }
 
-// drift finds the first line in which two texts differ.
+// drift finds the first line in which two texts differ. The rest of the diff is
+// Git's to show, after -update.
 func drift(was, is string) (line int, a, b string) {
 	old, now := strings.Split(was, "\n"), strings.Split(is, "\n")
 	for n := range max(len(old), len(now)) {

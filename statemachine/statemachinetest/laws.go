@@ -31,7 +31,8 @@ type Law[R any, S, E ~string] struct {
 }
 
 // Laws are the promises of MACH-4, EDGE-6, EDGE-7 and EDGE-18, and of a table
-// as the only authority.
+// as the only authority. Their order is that of a report: the first that is
+// broken is told, and the plainest comes first.
 func Laws[R any, S, E ~string]() []Law[R, S, E] {
 	type k = Taken[R, S, E]
 	return []Law[R, S, E]{
@@ -79,7 +80,7 @@ func (k Taken[R, S, E]) report() bool { return k.Subject.Table.Reports(k.Event.O
 // open reports whether an attempt was open before the step.
 func (k Taken[R, S, E]) open() bool { return k.Subject.Table.Open(k.Was) }
 
-// same reports whether the whole record is as it was.
+// same reports whether the whole record is as it was, fields and attempt alike.
 func (k Taken[R, S, E]) same() bool { return k.Subject.equal(k.Before, k.After) }
 
 // isStale reports whether the event is a report of no open attempt.
@@ -87,7 +88,7 @@ func (k Taken[R, S, E]) isStale() bool {
 	return k.report() && !k.repeat() && (k.Event.Epoch == 0 || k.Event.Epoch != k.Was.Epoch || !k.open())
 }
 
-// isEarly reports whether the event is an expiry before its time.
+// isEarly reports whether the event is an expiry before its time, or of nothing.
 func (k Taken[R, S, E]) isEarly() bool {
 	return k.Known && !k.repeat() && k.state(k.Was.State).Expire == k.Event.On && (!k.open() || k.Now.Before(k.Was.Deadline))
 }
@@ -105,13 +106,15 @@ func (k Taken[R, S, E]) state(name S) statemachine.State[S, E] {
 // moved reports whether the step succeeded and changed the state.
 func (k Taken[R, S, E]) moved() bool { return k.Err == nil && k.Is.State != k.Was.State }
 
-// began reports whether the table opens an attempt with this step.
+// began reports whether the table opens an attempt with this step. It asks the
+// cell, not the result: a Step that opens none must not excuse itself.
 func (k Taken[R, S, E]) began() bool {
 	into := k.Cell.To != k.Was.State && k.state(k.Cell.To).Kind == statemachine.InFlight
 	return k.Known && (into || k.Cell.Opens > 0) && k.Cell.Refused == nil && !k.repeat()
 }
 
-// forgets reports whether the table drops the memory of attempts here.
+// forgets reports whether the table drops the memory of attempts here: by a rule,
+// or because no record is left to remember.
 func (k Taken[R, S, E]) forgets() bool {
 	return k.Cell.Forgets || k.state(k.Cell.To).Kind == statemachine.Absent
 }

@@ -18,7 +18,8 @@ func Machine[R any, S, E ~string](t testing.TB, s Subject[R, S, E]) *Cover[S, E]
 	return drive(t, s, Laws[R, S, E]())
 }
 
-// drive is Machine under some laws only, so that each can be tried alone.
+// drive is Machine under some laws only, so that each can be tried alone. A tour
+// that fails ends the drive: random events would find the same, and say it worse.
 func drive[R any, S, E ~string](t testing.TB, s Subject[R, S, E], laws []Law[R, S, E]) *Cover[S, E] {
 	t.Helper()
 	cover := NewCover(s.Table)
@@ -134,7 +135,8 @@ func (d *driver[R, S, E]) aim(t *rapid.T, at statemachine.At[S, E]) statemachine
 	return rapid.SampledFrom(all).Draw(t, "cell")
 }
 
-// pass lets time pass: none, a little, up to the deadline or beyond.
+// pass lets time pass: none, a little, up to the deadline or beyond. Mistakes
+// live around a deadline, so a third of the time is a nanosecond before it, or it.
 func (d *driver[R, S, E]) pass(t *rapid.T, at statemachine.At[S, E]) {
 	switch n := rapid.IntRange(0, 5).Draw(t, "pass"); {
 	case n > 2:
@@ -151,7 +153,8 @@ func (d *driver[R, S, E]) wish(t *rapid.T, w statemachine.When) statemachine.Gua
 	return settle(d.spec.OneOf, g&all, w)
 }
 
-// settle changes g so that w holds, with exactly one guard of each group.
+// settle changes g so that w holds, with exactly one guard of each group: what w
+// wants, else what g has, else the lowest that w allows.
 func settle(groups []statemachine.Guard, g statemachine.Guard, w statemachine.When) statemachine.Guard {
 	g = g&^w.Not | w.If
 	for _, group := range groups {

@@ -66,7 +66,7 @@ func Diff[S, E ~string](table *statemachine.Table[S, E], rows []Row) []string {
 
 func (r Row) name(n int) string { return fmt.Sprintf("row %d {%s}", n, strings.Join(r[:], " | ")) }
 
-// line is a Row that was understood.
+// line is a Row that was understood; used, once some valuation came to it.
 type line struct {
 	states, events []string
 	when           statemachine.When
@@ -74,7 +74,8 @@ type line struct {
 	good, used     bool
 }
 
-// differ compares, and gathers what differs.
+// differ compares, and gathers what differs. It goes on after a difference: a
+// matrix and a table are mended together.
 type differ[S, E ~string] struct {
 	table *statemachine.Table[S, E]
 	spec  statemachine.Spec[S, E]
@@ -161,7 +162,8 @@ func firstBit(g statemachine.Guard) (n int) {
 	return n
 }
 
-// pair compares one state and event under every valuation.
+// pair compares one state and event under every valuation of the guards that
+// either side uses: a row may ask for more than the table does.
 func (d *differ[S, E]) pair(from S, on E) {
 	var used statemachine.Guard
 	for g := range d.table.Valuations(from, on) {
@@ -179,7 +181,8 @@ func (d *differ[S, E]) pair(from S, on E) {
 	}
 }
 
-// valuation compares one decision with the rows that speak of its pair.
+// valuation compares one decision with the rows that speak of its pair. No row is
+// as bad as two: a matrix that is not total proves nothing of the cells it lacks.
 func (d *differ[S, E]) valuation(from S, on E, g statemachine.Guard, here []int) {
 	where := fmt.Sprintf("%s, %s", from, on)
 	if names := d.table.GuardNames(g); names != "" {

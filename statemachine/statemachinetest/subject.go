@@ -50,7 +50,8 @@ func Bare[S, E ~string](table *statemachine.Table[S, E]) Subject[statemachine.At
 	}
 }
 
-// epochZero is when every drive begins.
+// epochZero is when every drive begins. It is no zero time, which would mean that
+// there is no deadline.
 var epochZero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // equal compares whole records.
@@ -61,7 +62,8 @@ func (s *Subject[R, S, E]) equal(a, b R) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// take makes one step, twice, and tells what came of it.
+// take makes one step, twice, and tells what came of it. Both calls get the same
+// record; what the first one changed through a pointer shows in the second.
 func (s *Subject[R, S, E]) take(rec R, ev statemachine.Event[E], holds statemachine.Guard, now time.Time) Taken[R, S, E] {
 	if s.Fill != nil && s.Table.Knows(s.At(rec).State) {
 		rec = s.Fill(rec)
