@@ -50,6 +50,7 @@ func (w *work) call(c Call) error {
 	case c.Version != 0 && c.Version != w.was.Node.Version:
 		return refuse(w.name, "API-1", sm.Conflict, "the node has changed since the caller saw it", "read it again and decide anew")
 	}
+	w.reason = c.Reason
 	return nil
 }
 

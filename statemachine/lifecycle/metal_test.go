@@ -62,6 +62,34 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
+// API-1: the events of a call carry its reason, and a stale version or a bad
+// reason stops it.
+func TestCallsCarryReasons(t *testing.T) {
+	v := verb(provision.Deploy)
+	v.Reason = "order 7"
+	for _, f := range ready(t).do(v).facts {
+		if f.Name == "node.provision.deploying" && f.Why != "order 7" {
+			t.Errorf("%+v", f)
+		}
+	}
+	h := ready(t)
+	v.Version = h.Node.Version - 1
+	h.refused(sm.Conflict, v)
+	v.Version = h.Node.Version
+	for _, bad := range []string{strings.Repeat("r", 257), "a\nb", "\xff"} {
+		v.Reason = bad
+		h.refused(sm.InvalidInput, v)
+	}
+	v.Reason = strings.Repeat("r", 256)
+	h.do(v)
+	a := verb(provision.Abort)
+	a.Reason = "wrong machine"
+	h.do(a)
+	if got := h.Node.Prov.LastError; got != (provision.Trouble{Code: provision.Aborted, Why: "wrong machine"}) {
+		t.Errorf("%+v (PROV-11)", got)
+	}
+}
+
 // PROV-2, PROV-10, EDGE-10: what success and failure of each attempt lead to.
 func TestOutcomes(t *testing.T) {
 	for way, want := range map[string]provision.State{

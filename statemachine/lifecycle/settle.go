@@ -129,6 +129,11 @@ func (w *work) tell() {
 	if to := audience(is); to != nobody && to != audience(was) && is.Live() {
 		w.factWhy(NodeWake, to)
 	}
+	for i := range w.facts {
+		if f := &w.facts[i]; f.Why == "" {
+			f.Why = w.reason // the caller's, where there is no closer one (API-1)
+		}
+	}
 }
 
 // tellProv tells of the provision axis; an axis that ended says nothing of its

@@ -60,7 +60,8 @@ type work struct {
 	slot   Slot // who held the machine before
 	name   string
 	facts  []Fact
-	cloned bool // Node.NICs is ours to change
+	reason string // that the caller gave
+	cloned bool   // Node.NICs is ours to change
 }
 
 // writable refuses what this version must not write (MACH-8).
