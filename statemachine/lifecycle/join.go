@@ -10,6 +10,10 @@ import (
 
 // Join is a machine that proved its identity: by token, x509pop or tpm (ID-1,
 // MACH-2). The proof is the caller's; the claims are what it proved.
+//
+// The first join makes the node and queues or begins its acceptance run; a
+// later one adds a certificate. It is a CONFLICT for a retired node, and where
+// a claim is another machine's; a disabled machine is ACCESS_DENIED.
 type Join struct {
 	NewID       NodeID
 	Found       []NodeID
@@ -117,7 +121,8 @@ func (w *work) firstSession() error {
 }
 
 // Renew replaces a certificate by the identity that holds one. A generation
-// that was revoked never renews (ID-2).
+// that was revoked never renews (ID-2). The old certificate stays live until
+// the bound of MaxCertificates, since the answer to a renewal may be lost.
 type Renew struct {
 	Generation uint64
 	Serial     string // presented
@@ -141,7 +146,9 @@ func (in Renew) apply(w *work) error {
 }
 
 // SessionOpened is an agent's session at a gateway. Epoch comes from the
-// gateway's store and grows with each session of the node.
+// gateway's store and grows with each session of the node. Whatever the link
+// was, it is connected now (LIVE-6). The first session after approval begins
+// the provision axis (MACH-2).
 type SessionOpened struct {
 	Epoch   uint64
 	Gateway string
@@ -200,7 +207,8 @@ func (in SessionClosed) apply(w *work) error {
 }
 
 // Judged is liveness's verdict on a node (JOINT-8). It only keeps new work
-// away, and releases nothing (LIVE-3).
+// away, and releases nothing (LIVE-3). A verdict on an older session is a
+// CONFLICT: liveness judged what is no longer so.
 type Judged struct {
 	Session uint64 // that the verdict is about
 	Link    Link   // disconnected, unreachable or lost

@@ -91,6 +91,10 @@ func credential(v any) bool {
 
 // EnrollMetal creates a machine by its BMC (PROV-1, PROV-9, PROV-17). The same
 // request ID again answers the same node.
+//
+// The named MACs are bound in the same commit, and stay silent at the booter
+// until an attempt gives them an entry (BOOT-14). A machine known by its UUID
+// alone waits for confirm-mac, and has a day for it (MACH-5).
 type EnrollMetal struct {
 	Call
 	NewID   NodeID
@@ -152,6 +156,10 @@ func (in *EnrollMetal) bind(w *work) error {
 
 // Verb is an operator's verb on the provision axis (PROV-1): manage, inspect,
 // provide, deploy, undeploy, rescue, unrescue, abort, recover, retire, adopt.
+//
+// It touches no machine: it opens the attempt, and Needs then names the
+// workflow (PROV-4). Where the pool asks approver keys, what may erase is a
+// CONFLICT with reason NEEDS_BATCH until a batch carries it (EDGE-1).
 type Verb struct {
 	Call
 	On      provision.Kind
@@ -207,7 +215,8 @@ func (in *Verb) exists(w *work) error {
 	return nil
 }
 
-// move decides the verb and what goes with it.
+// move decides the verb and what goes with it: the other axis's attempt that a
+// retirement takes over, and maintenance where an abort fails the node.
 func (in *Verb) move(w *work) error {
 	if in.On == provision.Retire && w.slot.Holder == Retirement {
 		return &Refused{Input: w.name, Req: "MACH-3", code: sm.Conflict, Why: "the inventory retires the machine already", Holder: w.slot}

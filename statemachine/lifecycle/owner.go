@@ -59,7 +59,8 @@ func (w *work) runs() error {
 	return w.serves()
 }
 
-// RunRequest is the owner's desired_action (RUN-1).
+// RunRequest is the owner's desired_action (RUN-1). The current action asked
+// again is consumed; another waits for the run's end, and the newest wins.
 type RunRequest struct{ Action run.Action }
 
 // Name is run-request.
@@ -87,7 +88,9 @@ func (in RunRequest) apply(w *work) error {
 
 func onRun(k run.Kind) sm.Event[run.Kind] { return sm.Event[run.Kind]{On: k} }
 
-// RunBegin is the reconciler that gives a waiting run the machine.
+// RunBegin is the reconciler that gives a waiting run the machine. What is
+// missing (the slot, the serial, the pin, a free machine) is a CONFLICT that
+// says which, and the run goes on waiting.
 type RunBegin struct {
 	World  World
 	Serial string // install_disk_serial, as the inventory has it now
@@ -147,7 +150,8 @@ func (w *work) runFacts(world *World, pin bool) sm.Guard {
 	return g
 }
 
-// RunReport is how a run ended.
+// RunReport is how a run ended. Another epoch is a CONFLICT, a repeat succeeds
+// without effect. A failed run is not repeated by itself (RUN-9).
 type RunReport struct {
 	Epoch uint64
 	OK    bool
@@ -181,7 +185,9 @@ func (w *work) pending() error {
 	return w.run(run.Event{Event: onRun(run.Request), Action: r.Next})
 }
 
-// RunFound is a run that the workflow engine has and no record names (RUN-2).
+// RunFound is a run that the workflow engine has and no record names (RUN-2),
+// because the write was lost. It is adopted once, running or ended, and a
+// running one that writes gets its grant like any other.
 type RunFound struct {
 	On     run.Kind // found-running, found-succeeded or found-failed
 	Action run.Action
@@ -271,7 +277,8 @@ func onRetire(k run.RetireKind) sm.Event[run.RetireKind] {
 }
 
 // RetireReport is a step of the retirement that ended: wiped, wipe-failed,
-// evicted or cleaned.
+// evicted or cleaned. The last of them is JOINT-6: identity, boot records and
+// registration row go in its commit.
 type RetireReport struct {
 	On    run.RetireKind
 	Epoch uint64 // of wiped, wipe-failed and evicted

@@ -9,7 +9,10 @@ import (
 	"github.com/ingotmetal/ingot/statemachine/provision"
 )
 
-// Power is a power verb (PROV-7): a queued command that moves no state.
+// Power is a power verb (PROV-7): a queued command that moves no state, and
+// expires after CommandLife. It is refused while an attempt holds the machine,
+// whose workflow drives the power itself, and without BMC credentials or a
+// serving site agent.
 type Power struct {
 	Call
 	World   World
@@ -59,7 +62,8 @@ func powerActions() []string {
 	return []string{"on", "off", "graceful-off", "reset", "graceful-restart", "cycle", "nmi"}
 }
 
-// CommandDone says that a queued command was carried out, or failed.
+// CommandDone says that a queued command was carried out, or failed. An ID that
+// is not queued changes nothing: the command has expired or been told of.
 type CommandDone struct{ ID, Result string }
 
 // Name is command-done.

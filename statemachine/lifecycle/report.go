@@ -11,6 +11,11 @@ import (
 )
 
 // Report is how the open attempt of the provision axis ended (PROV-2).
+//
+// Success is believed only as far as it is proved: a wipe by evidence that
+// stands for this epoch (PROV-19), a machine's end by confirmed off (BMC-2), an
+// inspection by the UUID and NICs of the machine that was enrolled (BOOT-11).
+// Short of that the node fails, and is put into maintenance (JOINT-7).
 type Report struct {
 	Epoch uint64
 	OK    bool
@@ -101,13 +106,16 @@ func (in *Report) impostor(w *work) string {
 	return ""
 }
 
-// cutReason bounds a reason that another program wrote.
+// cutReason bounds a reason that another program wrote to twice MaxReason in
+// bytes, and drops what is not UTF-8.
 func cutReason(why string) string { return strings.ToValidUTF8(why[:min(len(why), 2*MaxReason)], "") }
 
 // DiskWipe is one disk's result (DISK-5).
 type DiskWipe struct{ Serial, Result string }
 
-// WipeEvidence is what an agent says it wiped (PROV-19).
+// WipeEvidence is what an agent says it wiped (PROV-19). It ends nothing: the
+// report of success that follows rests on it. Evidence that leaves out a disk,
+// or reports one as anything but done, is INVALID_INPUT.
 type WipeEvidence struct {
 	Epoch      uint64
 	Generation uint64 // of the identity that signed it

@@ -11,7 +11,9 @@ import (
 // MaxForce is how far away the deadline of a forced release may be.
 const MaxForce = sm.MaxDeadline
 
-// Schedule is a cordon, uncordon or drain (SCHED-1, SCHED-2).
+// Schedule is a cordon, uncordon or drain (SCHED-1, SCHED-2). Twice the same
+// changes nothing; a second drain may add its ask for forced release
+// (EDGE-25). Nothing is evicted here: the drain controller acts on the ask.
 type Schedule struct {
 	Call
 	On    schedule.Kind // cordon, uncordon or drain
@@ -113,7 +115,8 @@ func (in Maintain) apply(w *work) error {
 	return nil
 }
 
-// Escalate says that a remediation came to nothing (SCHED-3).
+// Escalate says that a remediation came to nothing (SCHED-3): the node goes
+// into maintenance, out of which only an operator takes it.
 type Escalate struct{ Why string }
 
 // Name is escalate.
