@@ -198,7 +198,7 @@ func (g *bgen) setup() lifecycle.Input {
 	case 0:
 		plan := registration.Plan{Digest: registration.Hash{9}, Inventory: r.Inventory.Digest, Serials: bone(g, []string{"disk-1"}, []string{"disk-1"}, []string{"disk-7"}), Hostname: bone(g, "m1", "m1", "m1", "-m")}
 		mint := lifecycle.Mint{Bound: g.key("agent"), Tickets: [3]registration.Key{g.key("ticket"), g.key("ticket"), g.key("ticket")}, Sealed: "sealed-bundle"}
-		return lifecycle.ApproveSetup{Call: g.call(), World: g.world(), Shown: g.presented(plan.Digest), Realized: plan, Mint: mint}
+		return lifecycle.ApproveSetup{Call: g.call(), World: g.world(), Shown: g.presented(plan.Digest), AgentKey: g.presented(r.AgentKey), MACs: covered(r), Realized: plan, Mint: mint}
 	case 1:
 		return lifecycle.Drain{Epoch: g.epoch(r.Epoch), AgentKey: bone(g, r.AgentKey, r.AgentKey, registration.Hash{7}), Held: !g.rare(5)}
 	}
@@ -225,7 +225,7 @@ func (g *bgen) identity() lifecycle.Input {
 	if len(n.Identity.Live) > 0 {
 		live = n.Identity.Live[0]
 	}
-	switch rapid.IntRange(0, 5).Draw(g.T, "identity") {
+	switch rapid.IntRange(0, 6).Draw(g.T, "identity") {
 	case 0:
 		claims := lifecycle.Claims{EK: bone(g, "", "ek-1", "ek-1", "ek-2"), HardwareKey: bone(g, "", "hw-1", "\xff"), Server: bone(g, uuid, registration.ServerID{}, uuid.Swapped(), registration.ServerID{9})}
 		return lifecycle.Join{NewID: g.newID(), Found: g.found(), Claims: claims, Certificate: bone(g, g.name(), g.name(), live)}
@@ -237,6 +237,9 @@ func (g *bgen) identity() lifecycle.Input {
 		return lifecycle.SessionClosed{Epoch: g.epoch(n.Conn.Session)}
 	case 4:
 		return lifecycle.Judged{Session: g.epoch(n.Conn.Session), Link: bone(g, lifecycle.Disconnected, lifecycle.Unreachable, lifecycle.Lost, lifecycle.Connected, ""), MayLose: bone(g, true, false)}
+	}
+	if g.rare(2) {
+		return lifecycle.Quarantine{Certificate: live}
 	}
 	return lifecycle.BeginAcceptance{}
 }
@@ -373,7 +376,7 @@ func binputs() []lifecycle.Input {
 	return []lifecycle.Input{
 		lifecycle.Register{}, lifecycle.Announce{}, lifecycle.Approve{}, lifecycle.Refresh{}, lifecycle.Acknowledge{}, lifecycle.Configure{},
 		lifecycle.ApproveSetup{}, lifecycle.Drain{}, lifecycle.SetupReport{}, lifecycle.Disable{}, lifecycle.FactoryReset{}, lifecycle.DeleteRow{},
-		lifecycle.DeleteNode{}, lifecycle.RevokeIdentity{}, lifecycle.Join{}, lifecycle.Renew{}, lifecycle.SessionOpened{}, lifecycle.SessionClosed{},
+		lifecycle.DeleteNode{}, lifecycle.RevokeIdentity{}, lifecycle.Join{}, lifecycle.Renew{}, lifecycle.Quarantine{}, lifecycle.SessionOpened{}, lifecycle.SessionClosed{},
 		lifecycle.Judged{}, lifecycle.BeginAcceptance{}, lifecycle.Sighted{}, lifecycle.BootVerb{}, lifecycle.SetEntry{}, lifecycle.Propose{},
 		lifecycle.ConfirmMAC{}, lifecycle.EnrollMetal{}, lifecycle.Power{}, lifecycle.CommandDone{}, lifecycle.Verb{}, lifecycle.Report{},
 		lifecycle.WipeEvidence{}, lifecycle.Listed{}, lifecycle.RunRequest{}, lifecycle.RunBegin{}, lifecycle.RunWaits{}, lifecycle.RunReport{}, lifecycle.RunFound{},

@@ -72,6 +72,8 @@ func ExampleApproveSetup() {
 	out, err := lifecycle.Step(out.Next, lifecycle.ApproveSetup{
 		Call:     ada,
 		Shown:    registration.Hash{0x9}, // of the plan on her screen
+		AgentKey: registration.Hash{0xa},
+		MACs:     []registration.MAC{{2, 0, 0, 0, 0, 1}},
 		Realized: registration.Plan{Digest: registration.Hash{0x9}, Inventory: registration.Hash{0x1e}, Serials: []string{"WD-1"}, Hostname: "web-7"},
 		Mint: lifecycle.Mint{
 			Bound:   registration.Key{ID: "agent", Hash: registration.Hash{1}, Scope: lifecycle.ScopeAgent},

@@ -278,7 +278,14 @@ func (h *host) approveSetup() lifecycle.ApproveSetup {
 	for i := range mint.Tickets {
 		mint.Tickets[i] = h.key(lifecycle.ScopeTicket)
 	}
-	return lifecycle.ApproveSetup{Call: ops, World: idle, Shown: plan.Digest, Realized: plan, Mint: mint}
+	return lifecycle.ApproveSetup{Call: ops, World: idle, Shown: plan.Digest, AgentKey: h.Node.Reg.AgentKey, MACs: covered(&h.Node.Reg), Realized: plan, Mint: mint}
+}
+
+// covered are the MACs that the page of r names: those of its inventory that
+// the announcing session was seen with (SET-18).
+func covered(r *registration.Record) []registration.MAC {
+	unseen := func(m registration.MAC) bool { return !slices.Contains(r.Inventory.Seen, m) }
+	return slices.DeleteFunc(slices.Clone(r.Inventory.MACs), unseen)
 }
 
 // drain is the booter that holds the machine's connection.

@@ -60,12 +60,16 @@ func registrationActs() []do {
 	other := announce
 	other.AgentKey = agentB
 	approve := lifecycle.Approve{Call: operator, Hash: codeOK, Bound: bound, Waiting: "waiting"}
-	setup := lifecycle.ApproveSetup{Call: operator, World: staged, Shown: realized.Digest, Realized: realized, Mint: mint}
+	setup := lifecycle.ApproveSetup{Call: operator, World: staged, Shown: realized.Digest, MACs: found.Seen, Realized: realized, Mint: mint}
 	return []do{
 		{name: "register", class: oper, input: fixed(register)},
 		{name: "announce", class: oper, input: fixed(announce)},
 		{name: "approve", class: oper, input: fixed(approve)},
-		{name: "approve-setup", class: oper, input: fixed(setup)},
+		{name: "approve-setup", class: oper, input: func(f *full) lifecycle.Input {
+			in := setup
+			in.AgentKey = f.Node.Reg.AgentKey // as the page shows it
+			return in
+		}},
 		{name: "drain", class: sys, input: func(f *full) lifecycle.Input {
 			return lifecycle.Drain{Epoch: f.Node.Reg.Epoch, AgentKey: agentA, Held: true}
 		}},

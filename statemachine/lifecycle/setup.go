@@ -66,6 +66,12 @@ type ApproveSetup struct {
 	Call
 	World    World
 	Shown    registration.Hash // digest of the plan that the operator saw (SET-14)
+	// AgentKey is the hash of the agent key that the page showed and the bundle
+	// is sealed to; zero where it said that the bundle goes in clear (SET-17).
+	AgentKey registration.Hash
+	// MACs are those that the page said are covered, in the inventory's order
+	// (SET-18).
+	MACs     []registration.MAC
 	Realized registration.Plan // of the inventory as it stands: digest, inventory, serials, hostname, disk image
 	Mint     Mint
 }
@@ -139,16 +145,30 @@ func (in *ApproveSetup) inputs(w *work, row *registration.Record) error {
 	return nil
 }
 
-// planned checks the plan against what stands now: it is of this inventory, it
-// is the one that the operator saw (SET-14), and no MAC that it covers belongs
-// to another machine (SET-18).
+// planned checks the plan against what stands now: it is of this inventory,
+// it, the agent key and the MACs are those that the operator saw (SET-14,
+// SET-17), and no MAC that it covers belongs to another machine (SET-18). An
+// announce may have come between the page and the click; without the pin, the
+// approval would go to whoever sent it.
 func (in *ApproveSetup) planned(w *work, row *registration.Record, plan *registration.Plan) error {
-	if plan.Inventory != row.Inventory.Digest || subtle.ConstantTimeCompare(plan.Digest[:], in.Shown[:]) != 1 {
+	switch {
+	case plan.Inventory != row.Inventory.Digest || subtle.ConstantTimeCompare(plan.Digest[:], in.Shown[:]) != 1:
 		return refuse(w.name, "SET-14", sm.Conflict, "the inventory now gives another plan than the operator saw", "look at the new plan and approve that")
+	case in.AgentKey != row.AgentKey:
+		return refuse(w.name, "SET-17", sm.Conflict, "the machine now announces another agent key than the operator saw", "look at the page again, and seal the bundle to the new key")
+	case !slices.Equal(in.MACs, plan.MACs):
+		return refuse(w.name, "SET-18", sm.Conflict, "the approval now covers other MACs than the operator saw", "look at the new MACs and approve those")
 	}
+	return in.unclaimed(w, plan)
+}
+
+// unclaimed refuses a plan with a MAC that is another machine's (SET-18). A
+// decommissioned record is a tombstone's, and no claim any more (MACH-1).
+func (in *ApproveSetup) unclaimed(w *work, plan *registration.Plan) error {
 	for _, m := range plan.MACs {
 		if i := w.Node.nic(netboot.MAC(m)); i >= 0 {
-			if o := w.Node.NICs[i].Owner; o != (netboot.Owner{}) && o.Node != string(w.Node.ID) {
+			b := &w.Node.NICs[i]
+			if b.Owner != (netboot.Owner{}) && !w.Node.owns(b) && b.State != netboot.Decommissioned {
 				return &Refused{Input: w.name, Req: "SET-18", Reason: "MAC_CLAIMED", code: sm.Conflict,
 					Why: "MAC " + netboot.MAC(m).String() + " is another machine's"}
 			}
