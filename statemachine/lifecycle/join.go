@@ -46,6 +46,7 @@ func (in Join) apply(w *work) error {
 	if err := w.issue(in.Certificate); err != nil {
 		return err
 	}
+	w.Node.Identity.Quarantined = false
 	return w.firstSession()
 }
 
@@ -143,6 +144,33 @@ func (in Renew) apply(w *work) error {
 		return invalid(w.name, "ID-2", "a renewal issues a certificate")
 	}
 	return w.issue(in.Next)
+}
+
+// duplicateIdentity is the reason of a quarantine (LIVE-5).
+const duplicateIdentity = "duplicate-identity"
+
+// Quarantine ends a certificate that liveness saw two machines use (LIVE-5).
+// Until fresh evidence joins the node again, it takes no new work (TAINT-2). A
+// certificate that is not live changes nothing.
+type Quarantine struct{ Certificate string }
+
+// Name is quarantine.
+func (Quarantine) Name() string { return "quarantine" }
+
+func (in Quarantine) apply(w *work) error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	id := &w.Node.Identity
+	i := slices.Index(id.Live, in.Certificate)
+	if i < 0 {
+		return nil
+	}
+	id.Live, id.Quarantined = slices.Delete(slices.Clone(id.Live), i, i+1), true
+	w.facts = append(w.facts, Fact{Name: CertificateEnded, Key: in.Certificate, Why: duplicateIdentity})
+	w.factWhy(NodeQuarantined, duplicateIdentity)
+	w.closeSession()
+	return nil
 }
 
 // SessionOpened is an agent's session at a gateway. Epoch comes from the
