@@ -50,6 +50,7 @@ func beffects() map[string]bcase {
 
 		"Join":            bon(newSite, lifecycle.Join{NewID: aNode, Certificate: "c"}),
 		"Renew":           bon(bjoined, lifecycle.Renew{Serial: "c-1", Next: "c-2"}),
+		"Quarantine":      bon(bjoined, lifecycle.Quarantine{Certificate: "c-1"}),
 		"RevokeIdentity":  bon(bjoined, lifecycle.RevokeIdentity{Call: ops}),
 		"SessionOpened":   bon(approved, opened(1)),
 		"SessionClosed":   bon(adopted, lifecycle.SessionClosed{Epoch: 1}),

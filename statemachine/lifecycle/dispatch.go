@@ -57,6 +57,8 @@ func (w *work) decide(in Input) error {
 		return in.apply(w)
 	case Propose:
 		return in.apply(w)
+	case Quarantine:
+		return in.apply(w)
 	case Refresh:
 		return in.apply(w)
 	case Register:

@@ -32,6 +32,7 @@ const (
 	MACDiscovered     = "node.pxe-mac.discovered"
 	MACConfirmed      = "node.pxe-mac.confirmed"
 	IdentityRevoked   = "security.node.identity-revoked"
+	NodeQuarantined   = "security.node.quarantined"
 	CertificateEnded  = "security.node.certificate-revoked"
 	KeyMade           = "key.made"
 	KeyRevoked        = "key.revoked"

@@ -104,6 +104,23 @@ func TestRevokedNeverRenews(t *testing.T) {
 	newHost(t).refused(sm.NotFound, lifecycle.RevokeIdentity{Call: ops})
 }
 
+// LIVE-5, TAINT-2: a certificate that two machines used ends, its session
+// closes, and the node takes no work until it joins anew.
+func TestQuarantine(t *testing.T) {
+	h := ready(t).do(lifecycle.Join{Certificate: "c-1"}, opened(1), lifecycle.Renew{Serial: "c-1", Next: "c-2"})
+	in := lifecycle.Quarantine{Certificate: "c-2"}
+	h.do(in).told(lifecycle.NodeQuarantined, lifecycle.CertificateEnded, lifecycle.SessionEnded).idles(in, lifecycle.Quarantine{Certificate: "c-9"})
+	h.refused(sm.Denied, lifecycle.Renew{Serial: "c-2", Next: "c-3"})
+	if live := h.Node.Identity.Live; !slices.Equal(live, []string{"c-1"}) {
+		t.Errorf("%v: that certificate, and no other", live)
+	}
+	if h.do(opened(2)); wakes(h) {
+		t.Error("a quarantined node wakes")
+	}
+	h.do(lifecycle.Join{Certificate: "c-3"}).told(lifecycle.NodeWake)
+	newHost(t).refused(sm.NotFound, in)
+}
+
 // EDGE-24, PROV-20: a row that was left under a tombstone's UUID goes to the
 // live node that comes with that UUID; the tombstone itself never comes back.
 func TestRowUnderTombstone(t *testing.T) {

@@ -73,6 +73,9 @@ type Inventory struct {
 type Identity struct {
 	Generation uint64   // raised by each revocation; an older one never renews
 	Live       []string // serials of live certificates, oldest first
+	// Quarantined says that two machines used one of them, and none has joined
+	// with fresh evidence since (LIVE-5).
+	Quarantined bool
 }
 
 // Command is a queued power command (PROV-7).
