@@ -47,3 +47,24 @@ func TestDecommissionedMACIsNobodys(t *testing.T) {
 	b.State = netboot.Decommissioned
 	h.do(h.approveSetup()).reg(registration.SettingUp)
 }
+
+// SET-4, DISK-3: a plan names 1 to 1,024 disks by their serials, each once.
+func TestPlannedDisks(t *testing.T) {
+	for name, serials := range map[string][]string{
+		"none": nil, "one twice": {"disk-1", "disk-1"}, "one without a serial": {"disk-1", ""}, "one that is not there": {"disk-1", "disk-9"},
+		"too many": slices.Repeat([]string{"disk-1"}, lifecycle.MaxSerials+1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := awaiting(t)
+			in := h.approveSetup()
+			in.Realized.Serials = serials
+			h.refused(sm.InvalidInput, in)
+		})
+	}
+	h := awaiting(t)
+	in := h.approveSetup()
+	in.Realized.Serials = []string{"disk-2", "disk-1"}
+	if h.do(in); !slices.Equal(h.Node.Grant.Serials, in.Realized.Serials) {
+		t.Errorf("granted %v", h.Node.Grant.Serials)
+	}
+}

@@ -64,8 +64,8 @@ func sealed(s registration.Sealed) bool {
 // slot, world, version, inputs, plan (SET-3, EDGE-15).
 type ApproveSetup struct {
 	Call
-	World    World
-	Shown    registration.Hash // digest of the plan that the operator saw (SET-14)
+	World World
+	Shown registration.Hash // digest of the plan that the operator saw (SET-14)
 	// AgentKey is the hash of the agent key that the page showed and the bundle
 	// is sealed to; zero where it said that the bundle goes in clear (SET-17).
 	AgentKey registration.Hash
@@ -137,9 +137,20 @@ func (in *ApproveSetup) inputs(w *work, row *registration.Record) error {
 	case row.AgentKey == registration.Hash{} && !w.Site.Policy.ClearBundles:
 		return refuse(w.name, "EDGE-14", sm.Conflict, "a stock agent's bundle would go in clear, and policy forbids that", "allow clear bundles, or boot an agent that makes a key")
 	}
-	for _, serial := range in.Realized.Serials {
-		if serial == "" || !slices.Contains(row.Inventory.Serials, serial) {
-			return invalid(w.name, "SET-4", "the plan writes a disk that the inventory does not have")
+	return in.disks(w, row)
+}
+
+// disks checks the disks that the plan writes: at least one, each named once,
+// and each of the inventory. The serial is all by which the node finds a disk
+// before it writes (DISK-3).
+func (in *ApproveSetup) disks(w *work, row *registration.Record) error {
+	serials := in.Realized.Serials
+	if len(serials) == 0 || len(serials) > MaxSerials {
+		return invalid(w.name, "SET-4", "the plan writes 1 to %d disks", MaxSerials)
+	}
+	for i, serial := range serials {
+		if serial == "" || !slices.Contains(row.Inventory.Serials, serial) || slices.Contains(serials[:i], serial) {
+			return invalid(w.name, "SET-4", "the plan writes a disk that the inventory does not have, or one twice")
 		}
 	}
 	return nil
