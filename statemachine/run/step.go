@@ -60,13 +60,17 @@ func Step(r Record, e Event, now time.Time) (Record, error) {
 func (e *Event) within(r *Record) sm.Event[Kind] {
 	ev := e.Event
 	if ev.Within == 0 {
-		action := r.Action
-		if e.On == FoundRunning {
-			action = e.Action
-		}
-		ev.Within = action.Deadline()
+		ev.Within = e.action(r).Deadline()
 	}
 	return ev
+}
+
+// action is the action of the attempt that e may open from r.
+func (e *Event) action(r *Record) Action {
+	if e.On == FoundRunning {
+		return e.Action
+	}
+	return r.Action
 }
 
 // write puts into the record what an accepted event brings. Events that may stay
@@ -89,6 +93,7 @@ func (r *Record) write(was *Record, e *Event) {
 	case Expired:
 		r.Reason = "the run did not end before its deadline"
 	case Interrupt:
+		r.Next = "" // the retirement has the last word: no request outlives it
 		if moved {
 			r.Reason = "retirement took the machine over"
 		}

@@ -246,6 +246,8 @@ func TestEnds(t *testing.T) {
 func TestRetirementInterrupts(t *testing.T) {
 	running(t, run.Wipe).do(t, run.Interrupt).holds(t, run.Failed, run.Wipe, "", "retirement took the machine over", "S1")
 	waiting(t, run.Wipe).do(t, run.Interrupt).holds(t, run.Idle, "", "", "", "")
+	// What waited for the run's end goes too, or it would begin after a retirement (RUN-1).
+	running(t, run.Wipe).do(t, run.Request, ask(run.Attest)).do(t, run.Interrupt).holds(t, run.Failed, run.Wipe, "", "retirement took the machine over", "S1")
 	for name, d := range map[string]*device{"wiping": wiping(t), "offline": offline(t)} {
 		if d.Retire.State != run.RetireStep(name) {
 			t.Fatal(d.Retire.State)

@@ -124,6 +124,7 @@ var Retirement = sm.Must(sm.Spec[RetireStep, RetireKind]{
 		{On: StepExpired, From: sm.In(Evicting), To: Cleaning, Ends: Evicted, Why: "goes on; what was left is journaled", Req: "RUN-5"},
 		{On: StepExpired, Refuse: sm.InvalidState, Why: "no step has a deadline", Req: "MACH-5"},
 		{On: Cleaned, From: sm.In(Cleaning), To: Offline, Req: "RUN-9"},
+		{On: Cleaned, From: sm.In(Offline), Stay: true, Why: "cleaned already; the answer was lost", Req: "RUN-9"},
 		{On: Cleaned, Refuse: sm.InvalidState, Why: "nothing is being cleaned", Req: "RUN-9"},
 		// A node under retirement cannot be deleted or reset away (EDGE-23).
 		{On: EndSteps, From: sm.In(Offline), To: None, Req: "EDGE-23"},
