@@ -69,7 +69,8 @@ type Record struct {
 	// FailedFrom decides where recover leads (PROV-3); only Failed has it.
 	FailedFrom State
 	LastError  Trouble
-	// Wipe is what releasing, commissioning or retiring does. A failed release
+	// Wipe is what releasing, commissioning or retiring does; commissioning and
+	// retiring have none in a pool without agents (EDGE-10). A failed release
 	// keeps it, so that recover cannot ask for less (EDGE-21).
 	Wipe  Wipe
 	Proof Hash // digest of the wipe evidence that was accepted

@@ -100,7 +100,7 @@ func (r *Record) enter(was *Record, e *Event) {
 	case Adopting:
 		r.adopting()
 	case Commissioning:
-		r.Wipe = WipeQuick
+		r.Wipe = e.erases(WipeQuick)
 	case Deploying:
 		r.Profile = e.Profile
 	case Deployed:
@@ -122,8 +122,17 @@ func (r *Record) enter(was *Record, e *Event) {
 // retiring waits for confirmed off when it took the machine from a holder, and
 // so does its recovery until off was seen (EDGE-5).
 func (r *Record) retiring(was *Record, e *Event) {
-	r.Wipe = CryptoErase
+	r.Wipe = e.erases(CryptoErase)
 	r.AwaitOff = was.AwaitOff || e.Facts&Held != 0 || Table.Open(was.At)
+}
+
+// erases is mode where the pool's machines run agents. Without them nothing is
+// wiped, and a mode would claim that something was (EDGE-10).
+func (e *Event) erases(mode Wipe) Wipe {
+	if e.Facts&Agents == 0 {
+		return ""
+	}
+	return mode
 }
 
 // adopting queues the acceptance run until it has the slot (EDGE-21).

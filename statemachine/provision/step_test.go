@@ -298,6 +298,24 @@ func TestWipeEvidence(t *testing.T) {
 	}
 }
 
+// EDGE-10: without agents nothing is wiped, so no mode claims it; a recovered
+// retirement asks the pool again.
+func TestNoWipeModeWithoutAgents(t *testing.T) {
+	alone := without(provision.Agents)
+	for name, n := range map[string]*node{
+		"commissioning":         inspecting(t).do(t, provision.Succeeded, alone),
+		"commissioning by hand": ready(t).do(t, provision.Provide, alone),
+		"retiring":              ready(t).do(t, provision.Retire, alone),
+	} {
+		if n.Wipe != "" {
+			t.Errorf("%s wipes by %s", name, n.Wipe)
+		}
+	}
+	if n := ready(t).do(t, provision.Retire, alone).do(t, provision.Fail).do(t, provision.Recover); n.Wipe != provision.CryptoErase {
+		t.Errorf("recovered with agents: %q", n.Wipe)
+	}
+}
+
 // MACH-7: the approver of a chain is who asked for its last verb, and no
 // report takes their place.
 func TestApprover(t *testing.T) {
