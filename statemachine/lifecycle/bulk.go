@@ -13,7 +13,8 @@ const (
 	BatchLife = 24 * time.Hour
 )
 
-// Bulk is one verb over many nodes of one pool (PROV-6).
+// Bulk is one verb over many nodes of one pool (PROV-6). The caller reads the
+// nodes in one transaction and writes all outcomes in it, or none.
 type Bulk struct {
 	Verb   Verb
 	Nodes  []NodeID

@@ -43,6 +43,13 @@ func (w *work) decide(in Input) error {
 		return in.apply(w)
 	case FactoryReset:
 		return in.apply(w)
+	}
+	return w.decideRest(in)
+}
+
+// decideRest is the second half of decide, in the order of the alphabet.
+func (w *work) decideRest(in Input) error {
+	switch in := in.(type) {
 	case Join:
 		return in.apply(w)
 	case Judged:

@@ -157,6 +157,12 @@ func (in *EnrollMetal) bind(w *work) error {
 // Verb is an operator's verb on the provision axis (PROV-1): manage, inspect,
 // provide, deploy, undeploy, rescue, unrescue, abort, recover, retire, adopt.
 //
+// Refusals: NOT_FOUND without node, provision axis or BMC binding (PROV-14);
+// INVALID_STATE with the verbs that are legal; CONFLICT where another attempt
+// holds the machine, an allocation or tenant stands in the way (with the
+// count, PROV-13), or approver keys must agree first (Reason NEEDS_BATCH,
+// EDGE-1); UNSUPPORTED for what needs agents in a pool without (PROV-15).
+//
 // It touches no machine: it opens the attempt, and Needs then names the
 // workflow (PROV-4). Where the pool asks approver keys, what may erase is a
 // CONFLICT with reason NEEDS_BATCH until a batch carries it (EDGE-1).

@@ -10,7 +10,10 @@ import (
 	"github.com/ingotmetal/ingot/statemachine/registration"
 )
 
-// Report is how the open attempt of the provision axis ended (PROV-2).
+// Report is how the open attempt of the provision axis ended (PROV-2). A report
+// of another attempt is a CONFLICT, the same one again succeeds without effect
+// (MACH-4). It counts after the deadline too, as long as nothing expired the
+// attempt (EDGE-6).
 //
 // Success is believed only as far as it is proved: a wipe by evidence that
 // stands for this epoch (PROV-19), a machine's end by confirmed off (BMC-2), an
@@ -26,7 +29,9 @@ type Report struct {
 	Inspected *Inspection
 }
 
-// Inspection is a machine as its ramdisk reports it.
+// Inspection is a machine as its ramdisk reports it. It replaces the node's
+// inventory, on which grants and wipe evidence rest, only where it is the
+// enrolled machine's.
 type Inspection struct {
 	Server    registration.ServerID
 	MACs      []netboot.MAC

@@ -61,7 +61,8 @@ func scheduleFact(k schedule.Kind) string {
 	return NodeDraining
 }
 
-// Drained is the drain controller that found no live allocation (SCHED-2).
+// Drained is the drain controller that found no live allocation (SCHED-2): the
+// node stays cordoned. With one left it is a CONFLICT with the count.
 type Drained struct{ World World }
 
 // Name is drained.
@@ -134,7 +135,8 @@ func (in Escalate) apply(w *work) error {
 	return err
 }
 
-// Taint adds and removes operator taints (TAINT-1).
+// Taint adds and removes operator taints (TAINT-1). Reasons of controllers,
+// draining and unreachable are not its to move.
 type Taint struct {
 	Call
 	Add, Remove []string
