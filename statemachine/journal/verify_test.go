@@ -36,8 +36,7 @@ func TestVerifyNamesTheHarm(t *testing.T) {
 			return rows
 		}
 	}
-	actor := func(r *Row) { r.Actor = "eve" }
-	prev := func(r *Row) { r.Prev[31] ^= 1 }
+	actor, prev := func(r *Row) { r.Actor = "eve" }, func(r *Row) { r.Prev[31] ^= 1 }
 	another, _ := build(t, Start("site_b"), entry(1), entry(2), entry(3))
 	for _, c := range []struct {
 		name        string

@@ -83,7 +83,7 @@ func (w *work) names(names ...string) error {
 }
 
 // assign makes the machine a node with id if it is none yet (MACH-1), keeping
-// a registration row that was left without one (PROV-20).
+// a registration row that was left without one (PROV-20, EDGE-24).
 func (w *work) assign(id NodeID) error {
 	switch {
 	case w.Node.Live():

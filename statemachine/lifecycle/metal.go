@@ -90,7 +90,8 @@ func credential(v any) bool {
 }
 
 // EnrollMetal creates a machine by its BMC (PROV-1, PROV-9, PROV-17). The same
-// request ID again answers the same node.
+// request ID again answers the same node. A MAC of a live node is a conflict;
+// the UUID of one adds the axis to it (EDGE-22).
 //
 // The named MACs are bound in the same commit, and stay silent at the booter
 // until an attempt gives them an entry (BOOT-14). A machine known by its UUID

@@ -136,7 +136,8 @@ func (in Announce) apply(w *work) error {
 }
 
 // first creates the row, within what policy lets strangers do. A window's slot
-// goes in the same commit, and only where the site is strict. The UUID of a
+// goes in the same commit, and only where the site is strict: strictness binds
+// announces alone, since a register has its claim code (EDGE-12). The UUID of a
 // retired node is answered with success and nothing else (EDGE-4).
 func (in *Announce) first(w *work) error {
 	facts := w.regFacts(&World{})
