@@ -19,7 +19,7 @@ type Deadlines struct {
 // leaves the action's own. It does not care whether e is refused: then nothing
 // is opened.
 func (d Deadlines) Within(r *Record, e *Event) time.Duration {
-	switch e.action(r) {
+	switch r.Action {
 	case Provision:
 		return d.Provision
 	case Attest:

@@ -31,10 +31,20 @@ var expected = []statemachinetest.Row{
 
 	// The engine knows of a run whose record was never written.
 	{"running", "found-running found-succeeded found-failed", "", "stay", "RUN-2"},
-	{"* -running", "found-running", "held", "CONFLICT", "MACH-3"},
-	{"* -running", "found-running", "not held", "running", "RUN-2"},
-	{"* -running", "found-succeeded", "", "succeeded", "RUN-2"},
-	{"* -running", "found-failed", "", "failed", "RUN-2"},
+	// RUN-2 with MACH-7, RUN-3, RUN-4, RUN-9 and PROV-13: only the begin of a
+	// request that stands can have been lost, and it needs what begin needs.
+	{"idle succeeded failed", "found-running", "", "CONFLICT", "RUN-2"},
+	{"waiting", "found-running", "retiring", "CONFLICT", "RUN-6"},
+	{"waiting", "found-running", "not retiring, not same", "CONFLICT", "RUN-2"},
+	{"waiting", "found-running", "not retiring, same, held", "CONFLICT", "MACH-3"},
+	{"waiting", "found-running", "not retiring, same, not held, allocated", "CONFLICT", "PROV-13"},
+	{"waiting", "found-running", "not retiring, same, not held, not allocated, not serial", "CONFLICT", "RUN-4"},
+	{"waiting", "found-running", "not retiring, same, not held, not allocated, serial, not pin", "CONFLICT", "RUN-3"},
+	{"waiting", "found-running", "not retiring, same, not held, not allocated, serial, pin", "running", "RUN-2"},
+	{"waiting", "found-succeeded", "same", "succeeded", "RUN-2"},
+	{"waiting", "found-failed", "same", "failed", "RUN-2"},
+	{"waiting", "found-succeeded found-failed", "not same", "stay", "RUN-2"},
+	{"idle succeeded failed", "found-succeeded found-failed", "", "stay", "RUN-2"},
 
 	{"running", "interrupt", "", "failed", "RUN-6"},
 	{"waiting", "interrupt", "", "idle", "RUN-6"},

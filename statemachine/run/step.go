@@ -55,22 +55,13 @@ func Step(r Record, e Event, now time.Time) (Record, error) {
 	return r, nil
 }
 
-// within gives the attempt its action's deadline unless the site has one. A run
-// that was found is another action than the one that waits.
+// within gives the attempt its action's deadline unless the site has one.
 func (e *Event) within(r *Record) sm.Event[Kind] {
 	ev := e.Event
 	if ev.Within == 0 {
-		ev.Within = e.action(r).Deadline()
+		ev.Within = r.Action.Deadline()
 	}
 	return ev
-}
-
-// action is the action of the attempt that e may open from r.
-func (e *Event) action(r *Record) Action {
-	if e.On == FoundRunning {
-		return e.Action
-	}
-	return r.Action
 }
 
 // write puts into the record what an accepted event brings. Events that may stay
@@ -84,7 +75,7 @@ func (r *Record) write(was *Record, e *Event) {
 		r.Reason, r.Serial = "", e.Serial
 	case FoundRunning, FoundSucceeded, FoundFailed:
 		if moved {
-			r.found(was, e)
+			r.found(e)
 		}
 	case Fail:
 		if moved {
@@ -100,16 +91,10 @@ func (r *Record) write(was *Record, e *Event) {
 	}
 }
 
-// found takes over the engine's run, whose record came late (RUN-2). What waited for the machine is another
-// request, unless it asked for just this, and waits for this run's end (RUN-1).
-func (r *Record) found(was *Record, e *Event) {
-	switch {
-	case was.State == Waiting && r.Next == "" && was.Action != e.Action:
-		r.Next = was.Action
-	case r.Next == e.Action:
-		r.Next = ""
-	}
-	r.Action, r.Reason = e.Action, e.Why
+// found takes over the engine's run of the request that waits, whose record
+// came late (RUN-2). Another action that waits for its end goes on waiting.
+func (r *Record) found(e *Event) {
+	r.Reason = e.Why
 	if r.State == Running { // one that ended writes no disk any more; a retirement may
 		r.Serial = e.Serial
 	}

@@ -193,7 +193,7 @@ func TestDeadlines(t *testing.T) {
 		if got := running(t, a).Deadline.Sub(start); got != want {
 			t.Errorf("%s is due in %s, want %s", a, got, want)
 		}
-		if got := newDevice().do(t, run.FoundRunning, ask(a)).Deadline.Sub(start); got != want {
+		if got := waiting(t, a).do(t, run.FoundRunning, ask(a)).Deadline.Sub(start); got != want {
 			t.Errorf("a found %s is due in %s, want %s", a, got, want)
 		}
 		d := waiting(t, a).do(t, run.Begin, func(e *run.Event) { e.Within = time.Hour })
@@ -203,30 +203,45 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// RUN-2: a run of the engine's that was never recorded is adopted, and never
-// duplicates one that was; what waited meanwhile still waits.
+// RUN-2: a run of the engine's whose begin was lost is adopted by the request
+// that waits for it, and never duplicates one that was; what waited meanwhile
+// still waits.
 func TestFoundRuns(t *testing.T) {
-	for name, d := range map[string]*device{"idle": newDevice(), "waiting for it": waiting(t, run.Provision), "after a success": running(t, run.Attest).do(t, run.Succeed)} {
-		d.do(t, run.FoundRunning).holds(t, run.Running, run.Provision, "", "", "S1")
-		if !run.Table.Open(d.At) || d.Epoch != d.last {
-			t.Errorf("%s: %+v", name, d.At)
-		}
+	d := waiting(t, run.Provision).do(t, run.FoundRunning)
+	if d.holds(t, run.Running, run.Provision, "", "", "S1"); !run.Table.Open(d.At) || d.Epoch != d.last {
+		t.Errorf("%+v", d.At)
 	}
-	d := running(t, run.Provision)
 	for _, on := range []run.Kind{run.FoundRunning, run.FoundSucceeded, run.FoundFailed} {
 		before := d.Record
 		if d.do(t, on, ask(run.Wipe), serial("S2")); d.Record != before {
 			t.Errorf("%s duplicated a run: %+v", on, d.Record)
 		}
 	}
-	newDevice().refused(t, sm.Conflict, run.FoundRunning, facts(run.Held))
-	newDevice().do(t, run.FoundSucceeded).holds(t, run.Succeeded, run.Provision, "", "", "")
-	newDevice().do(t, run.FoundFailed).holds(t, run.Failed, run.Provision, "", "no boot", "")
+	waiting(t, run.Provision).do(t, run.FoundSucceeded).holds(t, run.Succeeded, run.Provision, "", "", "")
+	waiting(t, run.Provision).do(t, run.FoundFailed).holds(t, run.Failed, run.Provision, "", "no boot", "")
+	waiting(t, run.Provision).do(t, run.Request, ask(run.Attest)).do(t, run.FoundRunning).holds(t, run.Running, run.Provision, run.Attest, "", "S1")
+}
 
-	waiting(t, run.Wipe).do(t, run.FoundRunning).holds(t, run.Running, run.Provision, run.Wipe, "", "S1")
-	waiting(t, run.Wipe).do(t, run.FoundSucceeded).holds(t, run.Succeeded, run.Provision, run.Wipe, "", "")
-	waiting(t, run.Wipe).do(t, run.Request).do(t, run.FoundRunning).holds(t, run.Running, run.Provision, "", "", "S1")
-	waiting(t, run.Wipe).do(t, run.Request, ask(run.Attest)).do(t, run.FoundRunning).holds(t, run.Running, run.Provision, run.Attest, "", "S1")
+// MACH-7, RUN-2, RUN-3, RUN-4, RUN-9, PROV-13: a found run needs an accepted
+// request and what that needs to begin. Where none stands it is the engine's to
+// stop, and one that ended is history.
+func TestFoundRunsNeedTheirRequest(t *testing.T) {
+	for name, d := range map[string]*device{"idle": newDevice(), "after a success": running(t, run.Provision).do(t, run.Succeed),
+		"after a failure": running(t, run.Provision).do(t, run.Fail), "another waits": waiting(t, run.Wipe)} {
+		d.refused(t, sm.Conflict, run.FoundRunning)
+		for _, on := range []run.Kind{run.FoundSucceeded, run.FoundFailed} {
+			before := d.Record
+			if d.do(t, on); d.Record != before {
+				t.Errorf("%s, %s: %+v", name, on, d.Record)
+			}
+		}
+	}
+	for _, lack := range []edit{facts(run.Pin | run.Held), facts(run.Pin | run.Allocated), serial(""), facts(0)} {
+		waiting(t, run.Provision).refused(t, sm.Conflict, run.FoundRunning, lack)
+	}
+	waiting(t, run.Provision).retire(t, run.Decommission).refused(t, sm.Conflict, run.FoundRunning)
+	attest := waiting(t, run.Attest).do(t, run.FoundRunning, ask(run.Attest), serial(""), facts(run.Allocated))
+	attest.holds(t, run.Running, run.Attest, "", "", "")
 }
 
 // RUN-9: how a run ends, and that it is not repeated by itself.

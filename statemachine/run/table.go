@@ -66,13 +66,23 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 		{On: Expired, Refuse: sm.InvalidState, Why: "no run is in progress", Req: "MACH-5"},
 
 		// The workflow engine is asked what it knows of the device. Its word is taken
-		// where ours is missing, and makes no second run where it is not.
-		{On: FoundRunning, From: sm.In(Idle, Waiting, Succeeded, Failed), When: when{Not: Held}, To: Running, Why: "its record came late", Req: "RUN-2"},
-		{On: FoundRunning, From: sm.In(Idle, Waiting, Succeeded, Failed), When: when{If: Held}, Refuse: sm.Conflict, Why: "an attempt holds the machine", Req: "MACH-3"},
+		// only where the begin of a request that still waits was lost: the right to write
+		// comes from an accepted request alone (MACH-7), so found-running needs all that
+		// begin needs. A run that nobody asked for is the engine's to stop.
+		{On: FoundRunning, From: sm.In(Waiting), When: when{If: Same | Serial | Pin, Not: Held | Retiring | Allocated}, To: Running, Why: "its record came late", Req: "RUN-2"},
+		{On: FoundRunning, From: sm.In(Waiting), When: when{If: Retiring}, Refuse: sm.Conflict, Why: "the owner decommissions the device", Req: "RUN-6"},
+		{On: FoundRunning, From: sm.In(Waiting), When: when{Not: Same | Retiring}, Refuse: sm.Conflict, Why: "another action was asked for; the engine must stop it", Req: "RUN-2"},
+		{On: FoundRunning, From: sm.In(Waiting), When: when{If: Same | Held, Not: Retiring}, Refuse: sm.Conflict, Why: "an attempt holds the machine", Req: "MACH-3"},
+		{On: FoundRunning, From: sm.In(Waiting), When: when{If: Same | Allocated, Not: Held | Retiring}, Refuse: sm.Conflict, Why: "an allocation is open", Req: "PROV-13"},
+		{On: FoundRunning, From: sm.In(Waiting), When: when{If: Same, Not: Serial | Allocated | Held | Retiring}, Refuse: sm.Conflict, Why: "install_disk_serial is not set", Req: "RUN-4"},
+		{On: FoundRunning, From: sm.In(Waiting), When: when{If: Same | Serial, Not: Pin | Allocated | Held | Retiring}, Refuse: sm.Conflict, Why: "the class has no complete pin", Req: "RUN-3"},
+		{On: FoundRunning, From: sm.In(Idle, Succeeded, Failed), Refuse: sm.Conflict, Why: "no request stands; the engine must stop it", Req: "RUN-2"},
 		{On: FoundRunning, Stay: true, Why: "never duplicated", Req: "RUN-2"},
-		{On: FoundSucceeded, From: sm.In(Idle, Waiting, Failed), To: Succeeded, Why: "its record came late", Req: "RUN-2"},
+		{On: FoundSucceeded, From: sm.In(Waiting), When: when{If: Same}, To: Succeeded, Why: "its record came late", Req: "RUN-2"},
+		{On: FoundSucceeded, From: sm.In(Waiting), When: when{Not: Same}, Stay: true, Why: "it is not what was asked for", Req: "RUN-2"},
 		{On: FoundSucceeded, Stay: true, Why: "never duplicated", Req: "RUN-2"},
-		{On: FoundFailed, From: sm.In(Idle, Waiting, Succeeded), To: Failed, Why: "its record came late", Req: "RUN-2"},
+		{On: FoundFailed, From: sm.In(Waiting), When: when{If: Same}, To: Failed, Why: "its record came late", Req: "RUN-2"},
+		{On: FoundFailed, From: sm.In(Waiting), When: when{Not: Same}, Stay: true, Why: "it is not what was asked for", Req: "RUN-2"},
 		{On: FoundFailed, Stay: true, Why: "never duplicated", Req: "RUN-2"},
 
 		{On: Interrupt, From: sm.In(Running), To: Failed, Ends: Fail, Why: "retirement takes the machine", Req: "RUN-6"},
