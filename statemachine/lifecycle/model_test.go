@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"errors"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"testing"
@@ -65,10 +66,15 @@ const maxModel = 3 << 30
 // law, and that only the acts which must always be refused are.
 func closes(t *testing.T, l *life) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	start := time.Now()
 	r, err := explore.Run(l.model(), explore.Limits{MaxBytes: maxModel})
 	took := time.Since(start)
-	t.Logf("%v; %.0f ns a step", r, float64(took.Nanoseconds())/float64(r.Steps))
+	runtime.ReadMemStats(&after)
+	steps := float64(r.Steps)
+	t.Logf("%v; %.0f ns, %.1f allocations and %.0f B a step", r, float64(took.Nanoseconds())/steps,
+		float64(after.Mallocs-before.Mallocs)/steps, float64(after.TotalAlloc-before.TotalAlloc)/steps)
 	if c, ok := errors.AsType[*explore.Counterexample[place, act]](err); ok {
 		for i, in := range c.Inputs {
 			t.Logf("%d. %s", i+1, l.acts[in].name)
