@@ -81,6 +81,55 @@ func TestDiffFindsEveryKindOfDifference(t *testing.T) {
 	}
 }
 
+// Every row counts: without it, or with another outcome, the matrix differs, and
+// says so of a state and an event that the row names.
+func TestDiffNeedsEveryRow(t *testing.T) {
+	about := func(lines []string, row statemachinetest.Row) bool {
+		return slices.ContainsFunc(lines, func(line string) bool {
+			from, rest, _ := strings.Cut(line, ", ")
+			on, _, _ := strings.Cut(strings.ReplaceAll(rest, ",", ":"), ":")
+			return (strings.Contains(row[0], from) || strings.Contains(row[0], "*")) && slices.Contains(strings.Fields(row[1]), on)
+		})
+	}
+	for n, row := range expected {
+		if diff := statemachinetest.Diff(pump.Table(), slices.Delete(slices.Clone(expected), n, n+1)); !about(diff, row) {
+			t.Errorf("without row %d %q: %q", n, row, diff)
+		}
+		for _, other := range []string{"stay", "broken", "ACCESS_DENIED"} {
+			rows := slices.Clone(expected)
+			rows[n][3] = other
+			diff := statemachinetest.Diff(pump.Table(), rows)
+			if same := row[3] == other || row[0] == "broken" && other == "broken" && row[3] == "stay"; !same && !about(diff, row) {
+				t.Errorf("row %d %q with %s: %q", n, row, other, diff)
+			}
+		}
+	}
+}
+
+// A failing matrix fails its test once a difference, and logs the table's size
+// in any case.
+func TestMatrixFailsOnceADifference(t *testing.T) {
+	quiet := &counter{TB: t}
+	statemachinetest.Matrix(quiet, pump.Table(), expected)
+	if quiet.errors != 0 || quiet.logs != 1 {
+		t.Errorf("a right matrix: %d errors, %d logs", quiet.errors, quiet.logs)
+	}
+	statemachinetest.Matrix(quiet, pump.Table(), swap(0, 3, "stay")(slices.Clone(expected)))
+	if quiet.errors != 1 || quiet.logs != 2 {
+		t.Errorf("a wrong row: %d errors, %d logs", quiet.errors, quiet.logs)
+	}
+}
+
+// counter counts what it is told.
+type counter struct {
+	testing.TB
+	errors, logs int
+}
+
+func (c *counter) Helper()             {}
+func (c *counter) Error(...any)        { c.errors++ }
+func (c *counter) Logf(string, ...any) { c.logs++ }
+
 func swap(row, column int, text string) func([]statemachinetest.Row) []statemachinetest.Row {
 	return func(rows []statemachinetest.Row) []statemachinetest.Row {
 		rows[row][column] = text
