@@ -68,3 +68,20 @@ func Example() {
 	// flashing v2.bin 12:20:00
 	// suspect ""
 }
+
+// The answer to "failed" was lost, and the next flash already runs: the report
+// that comes again neither ends it nor touches its image.
+func TestRepeatOfTheLastFlash(t *testing.T) {
+	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	psu := supply{At: sm.At[vendormachine.State, vendormachine.On]{State: "suspect", Epoch: 1, Ended: "failed"}}
+	next, err := psu.Step(event{On: "flash", Next: 2}, "v3.bin", vendormachine.Redundant, noon)
+	if err != nil || next.Image != "v3.bin" {
+		t.Fatalf("%+v, %v", next, err)
+	}
+	if again, err := next.Step(event{On: "failed", Epoch: 1}, "v2.bin", 0, noon); err != nil || again != next {
+		t.Errorf("the repeat: %+v, %v; want %+v", again, err, next)
+	}
+	if is, err := next.Step(event{On: "flashed", Epoch: 1}, "", 0, noon); err == nil || is != next {
+		t.Errorf("another report of the last flash: %+v, %v", is, err)
+	}
+}

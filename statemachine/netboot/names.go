@@ -58,7 +58,8 @@ const (
 	Unconfirmed                      // a candidate that nobody has confirmed
 )
 
-// The fields that states own.
+// The fields that states own. A state that may not hold one has it cleared, so a
+// silent record serves nothing by an oversight.
 const (
 	FieldAddress    sm.Fields = 1 << iota
 	FieldNetworking           // the networking spec written with the address

@@ -8,7 +8,8 @@ type (
 	when  = sm.When
 )
 
-// Table is the netboot axis. It is the authority on what is legal.
+// Table is the netboot axis. It is the authority on what is legal. Mode rescue is
+// not in it: it outranks the state's answer and moves nothing (BOOT-5).
 var Table = sm.Must(sm.Spec[State, Kind]{
 	Name: "netboot", Start: sm.In(Absent),
 	Guards: []string{"admitted", "address", "claimed", "image", "bound", "foreign", "kept", "unconfirmed"},

@@ -7,7 +7,8 @@ import (
 	"github.com/ingotmetal/ingot/statemachine"
 )
 
-// refusal marks an outcome that refuses, in a matrix.
+// refusal marks an outcome that refuses, in a matrix: refusals are most of it, and
+// should not drown the rest.
 const refusal = "-"
 
 // matrix shows every pair: events down, states across. Lifecycles have more
@@ -65,7 +66,8 @@ func (p *page[S, E]) defaults() {
 	}
 }
 
-// byDefault gathers what an event's default decides.
+// byDefault gathers what an event's default decides: the states, and each outcome
+// once.
 func (p *page[S, E]) byDefault(on E) (states, outcomes []string) {
 	for c := range p.table.Cells() {
 		if c.On != on || !c.Default {

@@ -59,7 +59,9 @@ func arrows[S, E ~string](table *statemachine.Table[S, E]) (out []arrow[S]) {
 	return out
 }
 
-// label writes what Mermaid would take for syntax as its entity codes.
+// label writes what Mermaid would take for syntax as its entity codes, such as
+// #58; for a colon (Mermaid's flowchart syntax, "entity codes"). What is safe is
+// listed, not what is not: the grammar grows.
 func label(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -65,7 +65,8 @@ type page[S, E ~string] struct {
 	b     strings.Builder
 }
 
-// decided is a rule, with plain names, and where it decides.
+// decided is a rule, with plain names, and where it decides. Plain names let the
+// methods below do without type parameters.
 type decided struct {
 	rule statemachine.Rule[string, string]
 	from []string // in table order; empty for a rule that decides nothing
@@ -135,7 +136,8 @@ func (p *page[S, E]) kind(st statemachine.State[S, E]) string {
 // list spaces comma-separated names, so that a narrow column can break them.
 func list(names string) string { return strings.ReplaceAll(names, ",", ", ") }
 
-// moves has a row for each rule that leads to a state.
+// moves has a row for each rule that leads to a state. Which report ends an
+// attempt as itself is not said: every report that moves does.
 func (p *page[S, E]) moves() {
 	p.head("Moves", "Event", "In", "When", "To", "Effect", "Why", "Requirement")
 	for n := range p.rules {
@@ -145,7 +147,8 @@ func (p *page[S, E]) moves() {
 	}
 }
 
-// stays has a row for each rule that accepts without a move.
+// stays has a row for each rule that accepts without a move. Its effect is all
+// that happens: without one, the event is known and ignored.
 func (p *page[S, E]) stays() {
 	p.head("Stays", "Event", "In", "When", "Effect", "Why", "Requirement")
 	for n := range p.rules {
@@ -174,7 +177,8 @@ func (d *decided) where() string {
 	return strings.Join(d.from, ", ")
 }
 
-// when is a rule's condition; empty for always, to keep tables quiet.
+// when is a rule's condition; empty for always, to keep tables quiet: most rules
+// have none.
 func (p *page[S, E]) when(d *decided) string {
 	if d.rule.When == (statemachine.When{}) {
 		return ""

@@ -38,7 +38,8 @@ func drive[R any, S, E ~string](t testing.TB, s Subject[R, S, E], laws []Law[R, 
 	return cover
 }
 
-// driver steps one record and keeps its clock and epochs.
+// driver steps one record and keeps its clock and epochs, as a site would: the
+// Step under test has neither.
 type driver[R any, S, E ~string] struct {
 	*Subject[R, S, E]
 	laws  []Law[R, S, E]
@@ -72,7 +73,8 @@ func (d *driver[R, S, E]) step(ev statemachine.Event[E], holds statemachine.Guar
 	return nil
 }
 
-// judge returns the first law that is broken.
+// judge returns the first law that is broken, with all that it takes to make the
+// step again by hand.
 func (k Taken[R, S, E]) judge(laws []Law[R, S, E]) error {
 	for _, law := range laws {
 		if err := law.Check(k); err != nil {

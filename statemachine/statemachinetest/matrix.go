@@ -132,7 +132,7 @@ func choose(what, text string, all []string) ([]string, error) {
 	return out, nil
 }
 
-// parseWhen reads a condition: "a, not b".
+// parseWhen reads a condition: "a, not b". Empty is always, as in a table.
 func parseWhen(text string, guards []string) (w statemachine.When, err error) {
 	for word := range strings.SplitSeq(text, ",") {
 		name, not := strings.CutPrefix(strings.TrimSpace(word), "not ")
@@ -205,7 +205,8 @@ func (d *differ[S, E]) valuation(from S, on E, g statemachine.Guard, here []int)
 	}
 }
 
-// by names an outcome and, if there is one, its requirement.
+// by names an outcome and, if there is one, its requirement. A requirement that
+// moved is a difference: the matrix was written from requirements.
 func by(outcome, req string) string {
 	if req == "" {
 		return outcome

@@ -6,7 +6,8 @@ import (
 	"github.com/ingotmetal/ingot/statemachine"
 )
 
-// Pairs yields every state with every event, in table order.
+// Pairs yields every state with every event, in table order: what a matrix must
+// speak of, guards aside.
 func Pairs[S, E ~string](table *statemachine.Table[S, E]) iter.Seq2[S, E] {
 	return func(yield func(S, E) bool) {
 		for st := range table.States() {

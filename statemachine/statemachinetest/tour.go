@@ -8,7 +8,8 @@ import (
 	"github.com/ingotmetal/ingot/statemachine"
 )
 
-// place is where a tour may stand: in a state, with an open attempt or not.
+// place is where a tour may stand: in a state, with an open attempt or not. What
+// a record remembers of past attempts decides no cell, and is left out.
 type place[S ~string] struct {
 	state S
 	open  bool
@@ -38,6 +39,7 @@ func tour[R any, S, E ~string](s *Subject[R, S, E], laws []Law[R, S, E], cover *
 }
 
 // visit takes a cell after its mishaps, and then once more: a report repeats.
+// Mishaps are judged and not taken, so that the record stands where the cell is.
 func (d *driver[R, S, E]) visit(c statemachine.Cell[S, E]) error {
 	at, holds, ev := d.At(d.rec), settle(d.spec.OneOf, 0, c.When), d.meant(c)
 	for _, mishap := range mishaps(ev, at) {
@@ -69,7 +71,7 @@ func mishaps[S, E ~string](ev statemachine.Event[E], at statemachine.At[S, E]) [
 	return out
 }
 
-// try judges a step and does not take it.
+// try judges a step and does not take it: the record stays, and so does Cover.
 func (d *driver[R, S, E]) try(ev statemachine.Event[E], holds statemachine.Guard, now time.Time) error {
 	return d.take(d.rec, ev, holds, now).judge(d.laws)
 }
