@@ -314,7 +314,10 @@ func (g *bgen) owner() lifecycle.Input {
 	case 3:
 		return lifecycle.RunReport{Epoch: g.epoch(n.Run.Epoch), OK: bone(g, true, false), Why: "disk"}
 	case 4:
-		return lifecycle.RunFound{On: bone(g, run.FoundRunning, run.FoundSucceeded, run.FoundFailed, run.Begin), Action: action, Serial: serial, Why: "late"}
+		if g.rare(5) {
+			return lifecycle.RunCancel{}
+		}
+		return lifecycle.RunFound{On: bone(g, run.FoundRunning, run.FoundSucceeded, run.FoundFailed, run.Begin), Action: bone(g, n.Run.Action, n.Run.Action, action), World: g.world(), Serial: serial, Pin: !g.rare(4), Why: "late"}
 	case 5:
 		return lifecycle.RetireDevice{Serial: serial, World: g.world()}
 	case 7:
@@ -379,7 +382,7 @@ func binputs() []lifecycle.Input {
 		lifecycle.DeleteNode{}, lifecycle.RevokeIdentity{}, lifecycle.Join{}, lifecycle.Renew{}, lifecycle.Quarantine{}, lifecycle.SessionOpened{}, lifecycle.SessionClosed{},
 		lifecycle.Judged{}, lifecycle.BeginAcceptance{}, lifecycle.Sighted{}, lifecycle.BootVerb{}, lifecycle.SetEntry{}, lifecycle.Propose{},
 		lifecycle.ConfirmMAC{}, lifecycle.EnrollMetal{}, lifecycle.Power{}, lifecycle.CommandDone{}, lifecycle.Verb{}, lifecycle.Report{},
-		lifecycle.WipeEvidence{}, lifecycle.Listed{}, lifecycle.RunRequest{}, lifecycle.RunBegin{}, lifecycle.RunWaits{}, lifecycle.RunReport{}, lifecycle.RunFound{},
+		lifecycle.WipeEvidence{}, lifecycle.Listed{}, lifecycle.RunRequest{}, lifecycle.RunBegin{}, lifecycle.RunWaits{}, lifecycle.RunReport{}, lifecycle.RunFound{}, lifecycle.RunCancel{},
 		lifecycle.RetireDevice{}, lifecycle.OffConfirmed{}, lifecycle.RetireReport{}, lifecycle.Schedule{}, lifecycle.Drained{}, lifecycle.Maintain{},
 		lifecycle.Escalate{}, lifecycle.Taint{}, lifecycle.Condition{}, lifecycle.SetPolicy{}, lifecycle.SetWindow{}, lifecycle.Expire{},
 	}

@@ -82,6 +82,8 @@ func (w *work) decideRest(in Input) error {
 		return in.apply(w)
 	case RunBegin:
 		return in.apply(w)
+	case RunCancel:
+		return in.apply(w)
 	case RunFound:
 		return in.apply(w)
 	case RunReport:

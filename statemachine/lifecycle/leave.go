@@ -129,6 +129,7 @@ func (w *work) revoke(why string) {
 	}
 	n.Identity.Generation++
 	n.Identity.Live = nil
+	n.Prov.Proof = provision.Hash{} // evidence counts by the identity that signed it (PROV-19)
 	w.factWhy(IdentityRevoked, why)
 	w.closeSession()
 }
@@ -198,13 +199,24 @@ func (in *DeleteRow) facts(w *work) (g sm.Guard, open int, err error) {
 			g |= registration.Anchored
 		}
 	}
-	if n.Run.Unfinished() {
+	if in.held(w) {
 		g |= registration.Held
 	}
 	if in.World.Open > 0 {
 		g |= registration.Allocated
 	}
 	return g, in.World.Open, nil
+}
+
+// held reports whether an attempt forbids the delete. Where the node has a
+// provision axis that is the slot's holder, but for an attempt of its own, which
+// ends with the node (EDGE-9); a run that only waits holds nothing. A device
+// alone must have no run unfinished (EDGE-23).
+func (in *DeleteRow) held(w *work) bool {
+	if w.Node.Prov.State == provision.Absent {
+		return w.Node.Run.Unfinished()
+	}
+	return w.slot.Holder != Free && w.slot.Holder != Workflow
 }
 
 // countOf adds to a refusal how many stand in the way, so that a caller knows
@@ -271,7 +283,7 @@ func (in *DeleteNode) legal(w *work) error {
 	case n.Claims.Device == "":
 		return refuse(w.name, "PROV-8", sm.InvalidState, "the node has a registration row alone", "delete that row")
 	case n.Run.Unfinished():
-		return &Refused{Input: w.name, Req: "EDGE-23", code: sm.Conflict, Why: "a run is unfinished", Holder: w.slot, Next: "let it end"}
+		return &Refused{Input: w.name, Req: "EDGE-23", code: sm.Conflict, Why: "a run is unfinished", Holder: w.slot, Next: "cancel a run that waits; let one that has begun end"}
 	case !in.Gone:
 		return refuse(w.name, "EDGE-23", sm.InvalidState, "the inventory still has the device", "retire it there first")
 	case in.World.Open > 0:

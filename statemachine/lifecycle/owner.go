@@ -111,7 +111,10 @@ func (in RunBegin) apply(w *work) error {
 		return err
 	}
 	err := w.run(run.Event{Event: onRun(run.Begin), Serial: in.Serial, Facts: w.runFacts(&in.World, in.Pin)})
-	return countOf(err, in.World.Open)
+	if err != nil || !w.Node.Run.Action.Writes() {
+		return countOf(err, in.World.Open)
+	}
+	return w.disks()
 }
 
 // RunWaits records why a waiting run does not begin, as RunBegin's refusal
@@ -136,9 +139,27 @@ func (in RunWaits) apply(w *work) error {
 	return nil
 }
 
+// RunCancel is the owner that cleared desired_action: the request that waits,
+// and another that waits behind it, are gone. A run that has begun is not
+// stopped by this; there, and where nothing waits, it is INVALID_STATE.
+type RunCancel struct{}
+
+// Name is run-cancel.
+func (RunCancel) Name() string { return "run-cancel" }
+
+func (RunCancel) apply(w *work) error {
+	if err := w.device(); err != nil {
+		return err
+	}
+	if w.Node.Run.State != run.Waiting {
+		return refuse(w.name, "RUN-1", sm.InvalidState, "no run waits", "a run that has begun ends by itself, or by its deadline")
+	}
+	return w.run(run.Event{Event: onRun(run.Interrupt)})
+}
+
 func (w *work) runFacts(world *World, pin bool) sm.Guard {
 	var g sm.Guard
-	if w.slot.Holder != Free {
+	if heldBy(&w.was.Node).Holder != Free {
 		g |= run.Held
 	}
 	if pin {
@@ -169,8 +190,8 @@ func (in RunReport) apply(w *work) error {
 	if in.OK {
 		e.On = run.Succeed
 	}
-	if err := w.run(e); err != nil {
-		return err
+	if err := w.run(e); err != nil || w.Node.Run == w.was.Node.Run {
+		return err // a repeat asks for nothing
 	}
 	return w.pending()
 }
@@ -186,12 +207,18 @@ func (w *work) pending() error {
 }
 
 // RunFound is a run that the workflow engine has and no record names (RUN-2),
-// because the write was lost. It is adopted once, running or ended, and a
-// running one that writes gets its grant like any other.
+// because the write was lost. It is adopted once, running or ended, and only
+// by the request for its action that still waits.
+//
+// Found running it needs all that RunBegin needs, and gets its grant like any
+// other run. Where no such request waits, that is a CONFLICT and the engine must
+// stop the run; one that ended changes nothing there.
 type RunFound struct {
 	On     run.Kind // found-running, found-succeeded or found-failed
 	Action run.Action
-	Serial string
+	World  World  // found-running
+	Serial string // found-running: install_disk_serial, as the inventory has it now
+	Pin    bool   // found-running: the class has a complete pin (RUN-3)
 	Why    string
 }
 
@@ -208,13 +235,20 @@ func (in RunFound) apply(w *work) error {
 	if err := w.names(in.Serial); err != nil {
 		return err
 	}
-	if in.On == run.FoundRunning && in.Action.Writes() && in.Serial == "" {
-		return refuse(w.name, "RUN-4", sm.Conflict, "install_disk_serial is not set", "set it; the run is adopted at the next pass")
-	}
 	was := w.Node.Run
-	err := w.run(run.Event{Event: onRun(in.On), Action: in.Action, Serial: in.Serial, Why: cutReason(in.Why), Facts: w.runFacts(&World{}, true)})
+	err := w.run(run.Event{Event: onRun(in.On), Action: in.Action, Serial: in.Serial, Why: cutReason(in.Why), Facts: w.runFacts(&in.World, in.Pin)})
 	if err != nil || w.Node.Run == was {
-		return err
+		return countOf(err, in.World.Open)
+	}
+	if in.On == run.FoundRunning {
+		if err := w.answers(&in.World); err != nil {
+			return err
+		}
+	}
+	if in.On == run.FoundRunning && in.Action.Writes() {
+		if err := w.disks(); err != nil {
+			return err
+		}
 	}
 	w.factWhy("run.adopted", "its record came late")
 	return w.pending()
@@ -246,7 +280,7 @@ func (in RetireDevice) apply(w *work) error {
 		return err
 	}
 	e := run.RetireEvent{Event: onRetire(run.Decommission), Serial: in.Serial}
-	if w.slot.Holder != Free {
+	if heldBy(&w.was.Node).Holder != Free {
 		e.Facts = run.SlotHeld
 	}
 	if err := w.retire(e); err != nil {
@@ -327,18 +361,30 @@ func (in OffConfirmed) apply(w *work) error {
 	if in.Word && (w.Node.Claims.BMC != "" || in.Epoch == 0 || !w.Node.Run.Retiring()) {
 		return refuse(w.name, "RUN-5", sm.Conflict, "an agent's word proves off only where there is no BMC, to the retirement that it ran", "read the machine's power state")
 	}
-	if in.Epoch != w.slot.Epoch {
-		return &Refused{Input: w.name, Req: "MACH-4", code: sm.Conflict, Why: "another attempt asked for that", Holder: w.slot}
+	asked, waits := w.Node.asksOff()
+	switch {
+	case !waits:
+		return refuse(w.name, "RUN-5", sm.Conflict, "nothing waits for the machine to be off", "")
+	case in.Epoch != asked:
+		return &Refused{Input: w.name, Req: "MACH-4", code: sm.Conflict, Why: "another attempt asked for that", Holder: heldBy(&w.Node)}
 	}
 	if w.Node.Run.Retiring() {
-		return w.retire(run.RetireEvent{Event: onRetire(run.OffConfirmed)})
+		if err := w.retire(run.RetireEvent{Event: onRetire(run.OffConfirmed)}); err != nil {
+			return err
+		}
 	}
-	was := w.Node.Prov
-	if err := w.prov(provision.Event{Event: onProv(provision.SeenOff)}); err != nil {
-		return err
+	if !w.Node.Prov.AwaitOff {
+		return nil
 	}
-	if w.Node.Prov != was {
-		w.fact("node.power.off-confirmed")
+	w.fact("node.power.off-confirmed")
+	return w.prov(provision.Event{Event: onProv(provision.SeenOff)})
+}
+
+// asksOff is the attempt for which n must be confirmed off, if there is one. An
+// owner's retirement asks for all: a machine is off for every axis at once.
+func (n *Node) asksOff() (epoch uint64, waits bool) {
+	if step := n.Run.Retire.State; n.Run.Retiring() {
+		return n.Run.Retire.Epoch, step == run.Interrupting || step == run.AwaitingOff
 	}
-	return nil
+	return n.Prov.Epoch, n.Prov.AwaitOff
 }

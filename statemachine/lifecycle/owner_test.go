@@ -141,23 +141,80 @@ func TestRunBegins(t *testing.T) {
 
 // RUN-2: a run without a record is adopted, never duplicated.
 func TestRunFound(t *testing.T) {
-	found := lifecycle.RunFound{On: run.FoundRunning, Action: run.Wipe, Serial: "disk-1"}
-	h := bdevice(t).do(found).told("run.adopted").runs(run.Running, run.None).idles(found)
+	found := lifecycle.RunFound{On: run.FoundRunning, Action: run.Wipe, World: idle, Serial: "disk-1"}
+	h := bwaits(run.Wipe)(t).do(found).told("run.adopted").runs(run.Running, run.None).idles(found)
 	if h.Node.Grant.Serials[0] != "disk-1" {
 		t.Errorf("%+v", h.Node.Grant)
 	}
-	bdevice(t).do(lifecycle.RunFound{On: run.FoundSucceeded, Action: run.Attest}).runs(run.Succeeded, run.None)
-	bdevice(t).do(lifecycle.RunFound{On: run.FoundFailed, Action: run.Attest, Why: "late"}).runs(run.Failed, run.None)
-	waits := bdevice(t).do(lifecycle.RunRequest{Action: run.Provision}, lifecycle.RunFound{On: run.FoundSucceeded, Action: run.Attest}).told("run.succeeded")
+	bwaits(run.Attest)(t).do(lifecycle.RunFound{On: run.FoundSucceeded, Action: run.Attest}).runs(run.Succeeded, run.None)
+	bwaits(run.Attest)(t).do(lifecycle.RunFound{On: run.FoundFailed, Action: run.Attest, Why: "late"}).runs(run.Failed, run.None)
+	waits := bwaits(run.Attest)(t).do(lifecycle.RunRequest{Action: run.Provision}, lifecycle.RunFound{On: run.FoundSucceeded, Action: run.Attest}).told("run.succeeded")
 	if waits.runs(run.Waiting, run.None).Node.Run.Action != run.Provision {
 		t.Errorf("what waited is lost: %+v", waits.Node.Run)
 	}
 	unknown := found
-	unknown.Serial = ""
-	bdevice(t).refused(sm.Conflict, unknown)
 	unknown.On = run.Begin
-	bdevice(t).refused(sm.InvalidInput, unknown)
-	settingUpHost(t).do(lifecycle.Listed{Device: "dev-1"}).refused(sm.Conflict, found)
+	bwaits(run.Wipe)(t).refused(sm.InvalidInput, unknown)
+}
+
+// bwaits is a device whose owner asked for action.
+func bwaits(action run.Action) func(testing.TB) *host {
+	return func(t testing.TB) *host { t.Helper(); return bdevice(t).do(lifecycle.RunRequest{Action: action}) }
+}
+
+// RUN-2, RUN-3, RUN-4, RUN-9, MACH-7, PROV-13: no grant comes of a run that
+// nobody asked for, or that could not have begun.
+func TestRunFoundNeedsItsRequest(t *testing.T) {
+	found := lifecycle.RunFound{On: run.FoundRunning, Action: run.Wipe, World: idle, Serial: "disk-1", Pin: true}
+	ended := lifecycle.RunFound{On: run.FoundSucceeded, Action: run.Wipe}
+	failed := brunning(t, run.Wipe)
+	for name, h := range map[string]*host{"idle": bdevice(t), "another waits": bwaits(run.Attest)(t), "failed": failed.do(failed.ran(false))} {
+		h.idles(ended)
+		h.refused(sm.Conflict, found)
+		if h.Node.Grant.Writing != "" {
+			t.Errorf("%s: grant %+v", name, h.Node.Grant)
+		}
+	}
+	for _, lack := range []func(*lifecycle.RunFound){
+		func(in *lifecycle.RunFound) { in.Serial = "" }, func(in *lifecycle.RunFound) { in.World.Open = 2 },
+	} {
+		in := found
+		lack(&in)
+		bwaits(run.Wipe)(t).refused(sm.Conflict, in)
+	}
+	in := found
+	in.Action, in.Pin = run.Provision, false
+	bwaits(run.Provision)(t).refused(sm.Conflict, in)
+	in.Pin, in.World.Missing = true, "placement"
+	bwaits(run.Provision)(t).refused(sm.Unavailable, in)
+	settingUpHost(t).do(lifecycle.Listed{Device: "dev-1"}, lifecycle.RunRequest{Action: run.Wipe}).refused(sm.Conflict, found)
+	bwaits(run.Wipe)(t).do(lifecycle.RetireDevice{Serial: "disk-1"}).refused(sm.Conflict, found)
+}
+
+// RUN-1, EDGE-23: the owner takes back what waits, and nothing else.
+func TestRunCancel(t *testing.T) {
+	h := bwaits(run.Wipe)(t).do(lifecycle.RunRequest{Action: run.Attest}, lifecycle.RunCancel{}).told("run.idle").runs(run.Idle, run.None)
+	if r := h.Node.Run; r.Action != "" || r.Next != "" {
+		t.Errorf("%+v", r)
+	}
+	for _, h := range []*host{h, brunning(t, run.Wipe), bdevice(t).do(lifecycle.RetireDevice{Serial: "disk-1"})} {
+		h.refused(sm.InvalidState, lifecycle.RunCancel{})
+	}
+	newHost(t).refused(sm.NotFound, lifecycle.RunCancel{})
+	gone := lifecycle.DeleteNode{Call: ops, World: idle, Gone: true}
+	d := bwaits(run.Wipe)(t)
+	d.refused(sm.Conflict, gone)
+	d.do(lifecycle.RunCancel{}, gone)
+}
+
+// EDGE-9, EDGE-23, MACH-2: a run that only waits holds no machine, and so keeps
+// no host with a provision axis from its end.
+func TestWaitingRunHoldsNoDelete(t *testing.T) {
+	asked := func() *host { return adopted(t).do(lifecycle.Listed{Device: "dev-1"}, lifecycle.RunRequest{Action: run.Wipe}) }
+	asked().do(bsched("cordon"), lifecycle.DeleteNode{Call: ops, World: idle}).told(lifecycle.NodeDeleted)
+	row := lifecycle.DeleteRow{Call: ops, World: idle}
+	asked().do(bsched("cordon"), lifecycle.Disable{Call: ops}, row).told(lifecycle.NodeDeleted)
+	asked().do(bsched("cordon"), lifecycle.Disable{Call: ops}, bbegin()).refused(sm.Conflict, row)
 }
 
 // RUN-5, RUN-9, JOINT-6: the steps of a retirement, with a BMC and without.

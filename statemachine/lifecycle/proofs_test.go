@@ -59,7 +59,7 @@ func everything(h *host) []lifecycle.Input {
 		report(true, idle), report(true, off), report(true, bare), report(false, idle), h.wiped(), lifecycle.OffConfirmed{Epoch: lifecycle.SlotOf(n).Epoch},
 		lifecycle.Listed{NewID: aNode, Device: "dev"}, lifecycle.RunRequest{Action: run.Provision}, lifecycle.RunRequest{Action: run.Wipe}, lifecycle.RunRequest{Action: run.Attest}, lifecycle.RunWaits{Why: "no serial"},
 		lifecycle.RunBegin{World: idle, Serial: "disk-1", Pin: true}, lifecycle.RunReport{Epoch: n.Run.Epoch, OK: true}, lifecycle.RunReport{Epoch: n.Run.Epoch},
-		lifecycle.RunFound{On: run.FoundRunning, Action: run.Wipe, Serial: "disk-1"}, lifecycle.RunFound{On: run.FoundFailed, Action: run.Provision},
+		lifecycle.RunFound{On: run.FoundRunning, Action: run.Wipe, World: idle, Serial: "disk-1"}, lifecycle.RunFound{On: run.FoundFailed, Action: run.Provision}, lifecycle.RunCancel{},
 		lifecycle.RetireDevice{Serial: "disk-1"},
 		lifecycle.Schedule{Call: ops, On: schedule.Cordon}, lifecycle.Schedule{Call: ops, On: schedule.Uncordon}, lifecycle.Schedule{Call: ops, On: schedule.Drain},
 		lifecycle.Drained{World: idle}, lifecycle.Maintain{Call: because("fan"), Set: true}, lifecycle.Maintain{Call: because("fan")}, lifecycle.Escalate{Why: "fan"},
