@@ -51,7 +51,7 @@ func TestNeeds(t *testing.T) {
 		"fails taken over": {func(t testing.TB) *host {
 			h := enrolledMetal(t).do(verb(provision.Retire))
 			return h.do(h.reported(false))
-		}, nil},
+		}, []string{"power-off"}},
 		"power":       {func(t testing.TB) *host { return ready(t).do(power) }, []string{"power p-1"}},
 		"power, held": {func(t testing.TB) *host { return ready(t).do(power, verb(provision.Deploy)) }, []string{"workflow deploying"}},
 		"drain":       {func(t testing.TB) *host { return ready(t).do(bsched(schedule.Drain)) }, []string{"drain"}},

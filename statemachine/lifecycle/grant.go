@@ -73,6 +73,17 @@ func writes(n *Node) (Writing, uint64) {
 	return "", 0
 }
 
+// disks refuses the writes of every other axis where the provision axis
+// answers for the disks: what it wiped, installed or lends cannot be undone by
+// a setup or a run that it knows nothing of.
+func (w *work) disks() error {
+	switch s := w.Node.Prov.State; s {
+	case provision.Ready, provision.Deployed, provision.Rescue:
+		return refuse(w.name, "PROV-2", sm.Conflict, "the provision axis answers for the disks of a machine in "+string(s), "release or retire it by its own axis")
+	}
+	return nil
+}
+
 // workflowWrites is what a provision state writes. A retirement that took the
 // machine over writes nothing before confirmed off (EDGE-5).
 func workflowWrites(p *provision.Record) Writing {

@@ -34,8 +34,8 @@ func (in Join) apply(w *work) error {
 	if err := w.serves(); err != nil {
 		return err
 	}
-	if w.Node.Reg.State == registration.Disabled && w.Node.Live() {
-		return refuse(w.name, "REG-11", sm.Denied, "the machine is disabled", "register it again, or factory-reset it")
+	if err := w.admitted(); err != nil {
+		return err
 	}
 	if err := w.assign(in.NewID); err != nil {
 		return err
@@ -48,6 +48,15 @@ func (in Join) apply(w *work) error {
 	}
 	w.Node.Identity.Quarantined = false
 	return w.firstSession()
+}
+
+// admitted refuses a machine that is shut out. A disabled row under a tombstone
+// shuts out nobody: it goes to the live node that comes (EDGE-24).
+func (w *work) admitted() error {
+	if w.Node.Live() && w.Node.shutOut() {
+		return refuse(w.name, "REG-11", sm.Denied, "the machine was disabled", "register it and have it approved, or factory-reset it")
+	}
+	return nil
 }
 
 // serves refuses what leads to a retired node (EDGE-4).
@@ -137,6 +146,9 @@ func (in Renew) apply(w *work) error {
 	if err := w.live(); err != nil {
 		return err
 	}
+	if err := w.admitted(); err != nil {
+		return err
+	}
 	if in.Generation != w.Node.Identity.Generation || !slices.Contains(w.Node.Identity.Live, in.Serial) {
 		return refuse(w.name, "ID-2", sm.Denied, "the identity was revoked", "join again with fresh evidence")
 	}
@@ -192,8 +204,8 @@ func (in SessionOpened) apply(w *work) error {
 	if err := w.serves(); err != nil {
 		return err
 	}
-	if w.Node.Reg.State == registration.Disabled {
-		return refuse(w.name, "REG-11", sm.Denied, "the machine is disabled", "")
+	if err := w.admitted(); err != nil {
+		return err
 	}
 	if err := w.session(in.Epoch); err != nil {
 		return err

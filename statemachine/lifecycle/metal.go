@@ -208,7 +208,9 @@ func (in Verb) apply(w *work) error {
 	return nil
 }
 
-// exists checks the verb, the node and its BMC binding (PROV-14).
+// exists checks the verb, the node and its BMC binding (PROV-14). What leads to
+// an acceptance run needs none: the agent is there, and adopted hosts have no
+// other way back (PROV-3).
 func (in *Verb) exists(w *work) error {
 	if !slices.Contains(verbs(), in.On) {
 		return invalid("verb", "PROV-1", "%q is no verb of the provision axis", in.On)
@@ -216,7 +218,8 @@ func (in *Verb) exists(w *work) error {
 	if err := w.live(); err != nil {
 		return err
 	}
-	if in.On != provision.Adopt && w.Node.Claims.BMC == "" {
+	adopts := in.On == provision.Adopt || in.On == provision.Recover && w.Node.Prov.FailedFrom == provision.Adopting
+	if !adopts && w.Node.Claims.BMC == "" {
 		return refuse(w.name, "PROV-14", sm.NotFound, "the node has no BMC binding", "an adopted host leaves by cordon and delete")
 	}
 	return nil

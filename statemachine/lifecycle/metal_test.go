@@ -469,7 +469,7 @@ func TestRetireTakesOver(t *testing.T) {
 	for way, life := range map[string]func(testing.TB) *host{
 		"its own enrolling": enrolledMetal, "its acceptance": bways()["adopting running"],
 		"a run": func(t testing.TB) *host {
-			return ready(t).do(lifecycle.Listed{Device: "dev-1"}, lifecycle.RunRequest{Action: "wipe"}, lifecycle.RunBegin{World: idle, Serial: "disk-1", Pin: true})
+			return ready(t).do(lifecycle.Listed{Device: "dev-1"}, lifecycle.RunRequest{Action: "attest"}, lifecycle.RunBegin{World: idle, Serial: "disk-1", Pin: true})
 		},
 	} {
 		t.Run(way, func(t *testing.T) {
@@ -483,14 +483,14 @@ func TestRetireTakesOver(t *testing.T) {
 				h.refused(sm.Conflict, lifecycle.Report{Epoch: old.Epoch, OK: true, World: idle})
 			}
 			h.refused(sm.Conflict, lifecycle.OffConfirmed{Epoch: old.Epoch})
-			h.do(lifecycle.OffConfirmed{Epoch: h.Node.Prov.Epoch}).idles(lifecycle.OffConfirmed{Epoch: h.Node.Prov.Epoch})
+			h.do(lifecycle.OffConfirmed{Epoch: h.Node.Prov.Epoch}).refused(sm.Conflict, lifecycle.OffConfirmed{Epoch: h.Node.Prov.Epoch})
 			if h.Node.Grant.Writing != lifecycle.WriteRetire || h.Node.Grant.Approver != ops.By {
 				t.Errorf("grant %+v", h.Node.Grant)
 			}
 		})
 	}
 	t.Run("a setup", func(t *testing.T) {
-		h := ready(t)
+		h := bway("failed enrolling", t)
 		h.do(h.announce())
 		h.do(h.approveSetup())
 		h.do(verb(provision.Retire)).reg(registration.AwaitingSetup)

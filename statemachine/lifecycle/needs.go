@@ -47,11 +47,13 @@ func Needs(n *Node) iter.Seq[Need] {
 }
 
 // provNeeds is the workflow of the provision axis. A retirement that took the
-// machine over wants it off first (EDGE-5).
+// machine over wants it off first, and still does when it has failed (EDGE-5).
 func provNeeds(n *Node) []Need {
 	p := &n.Prov
 	switch {
-	case p.AwaitOff && provision.Table.Open(p.At):
+	case p.AwaitOff && n.Run.Retiring():
+		return nil // the owner's retirement asks for off by itself
+	case p.AwaitOff:
 		return []Need{{Epoch: p.Epoch, Verb: NeedOff}}
 	case provision.Table.Open(p.At) && p.Activity != "":
 		return []Need{{Epoch: p.Epoch, Verb: NeedWorkflow, What: string(p.Activity)}}
@@ -67,7 +69,7 @@ func runNeeds(n *Node) []Need {
 	switch r := &n.Run; {
 	case r.State == run.Running:
 		return []Need{{Epoch: r.Epoch, Verb: NeedWorkflow, What: string(r.Action)}}
-	case r.State == run.Waiting && SlotOf(n).Holder == Free:
+	case r.State == run.Waiting && heldBy(n).Holder == Free:
 		return []Need{{Verb: NeedRun, What: string(r.Action)}}
 	}
 	return nil
@@ -85,7 +87,7 @@ func retireNeeds(n *Node) []Need {
 
 func commandNeeds(n *Node) []Need {
 	var needs []Need
-	if SlotOf(n).Holder == Free { // else a command would drive a machine that an attempt holds
+	if heldBy(n).Holder == Free { // else a command would drive a machine that an attempt holds
 		for _, c := range n.Commands {
 			needs = append(needs, Need{Verb: NeedPower, What: c.ID})
 		}

@@ -90,6 +90,9 @@ func (in ApproveSetup) apply(w *work) error {
 	if err != nil {
 		return err
 	}
+	if err := w.disks(); err != nil {
+		return err
+	}
 	if err := w.answers(&in.World); err != nil {
 		return err
 	}

@@ -41,6 +41,16 @@ func SlotOf(n *Node) Slot {
 	return Slot{}
 }
 
+// heldBy is who holds n against every other axis: its attempt's holder, or a
+// retirement that still waits for confirmed off. Until then whatever ran before
+// may still drive the machine, though that retirement has failed (EDGE-5).
+func heldBy(n *Node) Slot {
+	if slot := SlotOf(n); slot.Holder != Free || !n.Prov.AwaitOff {
+		return slot
+	}
+	return Slot{Holder: Workflow, State: string(n.Prov.State), Epoch: n.Prov.Epoch}
+}
+
 // holders lists what each axis holds. At most one of them is not Free: the
 // guard held of every rule that opens an attempt sees to it (MACH-3).
 func holders(n *Node) [4]Slot {

@@ -181,8 +181,9 @@ func (w *work) boot(i int, e netboot.Event) error {
 // detail adds to an axis's conflict who holds the machine.
 func (w *work) detail(err error) error {
 	r, ok := err.(*sm.Refused)
-	if !ok || w.slot.Holder == Free || r.Code() != string(sm.Conflict) {
+	holder := heldBy(&w.was.Node)
+	if !ok || holder.Holder == Free || r.Code() != string(sm.Conflict) {
 		return err
 	}
-	return &Detailed{Refused: r, Holder: w.slot}
+	return &Detailed{Refused: r, Holder: holder}
 }

@@ -59,7 +59,7 @@ func (w *work) regFacts(world *World) sm.Guard {
 		holds bool
 	}{
 		{registration.Retired, w.Node.retired()},
-		{registration.Held, w.slot.Holder != Free},
+		{registration.Held, heldBy(&w.was.Node).Holder != Free},
 		{registration.Occupied, world.occupied() > 0},
 		{registration.Allocated, world.Open > 0},
 		{registration.Image, world.enrolls(w.Site.Policy.Enrollment)},
