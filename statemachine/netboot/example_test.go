@@ -26,7 +26,7 @@ func ExampleStep() {
 	// 52:54:00:12:34:56 discovered ""
 	// 52:54:00:12:34:56 enrolling ""
 	// 52:54:00:12:34:56 enrolled "20260501T000000Z"
-	// netboot: purge is refused in enrolled: decommission it first (EDGE-17); legal: sight, admit, complete, reset, decommission, withdraw, set-mode, set-entry, end-entry, bind
+	// netboot: purge is refused in enrolled: decommission it first (EDGE-17); legal: sight, admit, complete, reset, decommission, withdraw, set-mode, set-entry, end-entry, dismiss, bind
 }
 
 // An allow-list names service tags and canonical MAC prefixes.

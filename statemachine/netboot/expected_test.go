@@ -81,6 +81,8 @@ var expected = []statemachinetest.Row{
 	{"discovered", "propose", "not bound, not claimed", "stay", "BOOT-11"},
 	{"enrolling enrolled decommissioned", "propose", "", "CONFLICT", "BOOT-11"},
 
+	{"*", "dismiss", "", "stay", "BOOT-11"}, // the candidate's machine has a MAC, or is gone
+
 	{"absent", "bind", "", "discovered", "BOOT-17"}, // any MAC that the operator knows
 	{"discovered", "bind", "foreign", "CONFLICT", "BOOT-17"},
 	{"discovered", "bind", "not foreign", "stay", "BOOT-17"},

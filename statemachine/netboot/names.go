@@ -42,6 +42,7 @@ const (
 	SetEntry     Kind = "set-entry" // the slot's holder gives the MAC a boot entry
 	EndEntry     Kind = "end-entry" // the holder's attempt ended
 	Propose      Kind = "propose"   // the MAC becomes a machine's candidate
+	Dismiss      Kind = "dismiss"   // the machine takes no candidate any more
 	Bind         Kind = "bind"      // confirm-mac or metal enroll
 	Evict        Kind = "evict"     // the oldest makes room for a new sighting
 )

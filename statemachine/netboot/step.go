@@ -7,7 +7,7 @@ import (
 )
 
 // Event is what happens to a record, with what it brings. Which fields matter
-// depends on On.
+// depends on On; the others are ignored, so that one caller may fill them all.
 type Event struct {
 	On      Kind
 	By      Owner    // the machine that acts; zero for operators and sightings
@@ -92,6 +92,10 @@ func (r *Record) write(from State, e *Event) {
 		r.leave(e)
 	case Propose:
 		r.Candidate = e.Candidate
+	case Dismiss:
+		if r.Candidate == e.Candidate { // another machine's candidate is not ours to dismiss
+			r.Candidate = ""
+		}
 	case Bind:
 		r.bind(e.By)
 	}

@@ -120,9 +120,12 @@ func TestWhatEachWayWrites(t *testing.T) {
 		"reactivated, BOOT-4": {walk(t, withdrawn(t), ev(netboot.Reactivate)), withdrawn(t), func(r *netboot.Record) {
 			r.State, r.Owner = netboot.Discovered, netboot.Owner{}
 		}},
-		"purged, BOOT-12":     {walk(t, withdrawn(t), ev(netboot.SetMode), ev(netboot.Purge)), netboot.New(mac), func(*netboot.Record) {}},
-		"evicted, BOOT-16":    {walk(t, discovered(t), ev(netboot.Evict)), netboot.New(mac), func(*netboot.Record) {}},
-		"proposed, BOOT-11":   {candidate, discovered(t), func(r *netboot.Record) { r.Candidate = "node_a" }},
+		"purged, BOOT-12":    {walk(t, withdrawn(t), ev(netboot.SetMode), ev(netboot.Purge)), netboot.New(mac), func(*netboot.Record) {}},
+		"evicted, BOOT-16":   {walk(t, discovered(t), ev(netboot.Evict)), netboot.New(mac), func(*netboot.Record) {}},
+		"proposed, BOOT-11":  {candidate, discovered(t), func(r *netboot.Record) { r.Candidate = "node_a" }},
+		"dismissed, BOOT-11": {walk(t, candidate, ev(netboot.Dismiss)), candidate, func(r *netboot.Record) { r.Candidate = "" }},
+		"dismissed by another": {walk(t, candidate, ev(netboot.Dismiss, func(e *netboot.Event) { e.Candidate = stranger.Node })), candidate,
+			func(*netboot.Record) {}},
 		"bound, BOOT-17":      {walk(t, discovered(t), ev(netboot.Bind)), discovered(t), func(r *netboot.Record) { r.Owner = own }},
 		"bound unseen":        {walk(t, netboot.New(mac), ev(netboot.Bind)), netboot.New(mac), func(r *netboot.Record) { r.State, r.Owner = netboot.Discovered, own }},
 		"confirmed, BOOT-17":  {walk(t, candidate, ev(netboot.Bind)), candidate, func(r *netboot.Record) { r.Owner, r.Candidate = own, "" }},

@@ -105,6 +105,9 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 		{On: Propose, From: sm.In(Discovered), When: when{If: Claimed, Not: Bound}, Refuse: sm.Conflict, Why: "the MAC is a candidate already, or carries a boot entry", Req: "BOOT-11"},
 		{On: Propose, From: sm.In(Absent), Refuse: sm.NotFound, Why: "the MAC was never seen", Req: "BOOT-11"},
 		{On: Propose, Refuse: sm.Conflict, Why: "only a discovered MAC becomes a candidate", Req: "BOOT-11"},
+		// A mark that stays would keep the MAC from everyone: from admission, from an
+		// enroll by hand, and from other machines.
+		{On: Dismiss, Stay: true, Why: "its machine has a MAC, or is gone; the mark is taken back", Req: "BOOT-11"},
 
 		// A record that enrolls on its own belongs to whoever admitted it; to bind it
 		// would hand a machine's boot to another without a word (EDGE-20).
