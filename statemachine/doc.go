@@ -19,8 +19,15 @@
 // and so does a rule with Opens in a stable state. An attempt has an epoch,
 // which comes in with the event, and a deadline. It ends by a report that
 // names its epoch, by an order, or by the state's expiry event, which is legal
-// from the deadline on. What decided it is remembered, so that the same report
-// may come again, by a retry or a slow path, and do no harm.
+// from the deadline on. What decided it is remembered, also while the next one
+// runs, so that the same report may come again, by a retry or a slow path, and do
+// no harm ([Table.Repeats]).
+//
+// # Questions
+//
+// A table answers more than steps: what is legal here ([Table.Legal]), why not
+// ([Refused]), by which events a state is reached ([Table.Path]), and what
+// another release decides otherwise ([Diff]).
 //
 // # What it is not
 //

@@ -35,6 +35,8 @@ func ParseAllow(entries []string) (AllowList, error) {
 	return l, nil
 }
 
+// add reads one entry. A near miss is refused rather than taken for a tag: as one
+// it would match nothing, and the machines it was written for would stay out.
 func (l *AllowList) add(e string) error {
 	if e == "" || len(e) > MaxTag || strings.ContainsFunc(e, unprintable) {
 		return &BadName{"allow-list entry", e[:min(len(e), MaxTag)], "want 1 to 64 printable ASCII characters"}

@@ -29,8 +29,8 @@ type Networking struct {
 	Gateway netip.Addr
 }
 
-// Owner is the machine that a record belongs to. The zero Owner is nobody. A
-// metal machine's record may have no server.
+// Owner is the machine that a record belongs to, by its ID and its UUID. The
+// zero Owner is nobody. A metal machine's record may have no server.
 type Owner struct {
 	Node   string
 	Server ServerID

@@ -17,7 +17,8 @@ type Cover[S, E ~string] struct {
 	taken map[row[S, E]]bool
 }
 
-// row identifies a cell of the table.
+// row identifies a cell of the table. The rule behind it would not do: one rule
+// decides many states, and each must be tried.
 type row[S, E ~string] struct {
 	from S
 	on   E

@@ -20,6 +20,9 @@
 //		statemachinetest.Golden(t, "docs/machine.md", render.Page(Table))
 //	}
 //
+// The kit decides again by itself what the engine decides: a kit that asked the
+// engine would share its mistakes. Its own tests break each law on purpose.
+//
 // Matrix asks what the table says, and Machine whether Step obeys it. Neither
 // replaces the other: a wrong table may be obeyed, a right one ignored.
 package statemachinetest

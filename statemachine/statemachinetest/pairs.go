@@ -38,7 +38,7 @@ func valuations(groups []statemachine.Guard, used statemachine.Guard) iter.Seq[s
 }
 
 // allowed reports whether g can be extended, outside used, to exactly one
-// guard of each group.
+// guard of each group. A group that used does not cover may still be settled there.
 func allowed(groups []statemachine.Guard, used, g statemachine.Guard) bool {
 	for _, group := range groups {
 		in := g & group
