@@ -190,10 +190,16 @@ func TestQuorum(t *testing.T) {
 			t.Errorf("%s from %s walks around the quorum", c.on, c.way)
 		}
 		one := lifecycle.Bulk{Verb: v, Nodes: []lifecycle.NodeID{h.Node.ID}, Batch: "b-1", Single: true}
-		if _, batch, err := one.Decide([]lifecycle.Node{h.Node}, h.Site, []lifecycle.World{v.World}, h.now); err != nil || batch == nil || batch.Quorum != 2 {
-			t.Errorf("%s makes no batch of one: %+v, %v", c.on, batch, err)
+		nodes, worlds := []lifecycle.Node{h.Node}, []lifecycle.World{v.World}
+		_, made, err := one.Decide(nodes, h.Site, worlds, h.now)
+		if err != nil || made == nil || made.Quorum != 2 {
+			t.Errorf("%s makes no batch of one: %+v, %v", c.on, made, err)
+			continue
 		}
-		v.Batch = "b-1"
-		h.do(v)
+		batch, _, _ := made.Approve("k-1", h.now)
+		batch, _, _ = batch.Approve("k-2", h.now)
+		if out, _, err := batch.Carry(nodes, h.Site, worlds, h.now); err != nil || len(out) != 1 || len(out[0].Facts) == 0 {
+			t.Errorf("%s from %s is not carried out: %v", c.on, c.way, err)
+		}
 	}
 }

@@ -210,7 +210,9 @@ func TestRunCancel(t *testing.T) {
 // EDGE-9, EDGE-23, MACH-2: a run that only waits holds no machine, and so keeps
 // no host with a provision axis from its end.
 func TestWaitingRunHoldsNoDelete(t *testing.T) {
-	asked := func() *host { return adopted(t).do(lifecycle.Listed{Device: "dev-1"}, lifecycle.RunRequest{Action: run.Wipe}) }
+	asked := func() *host {
+		return adopted(t).do(lifecycle.Listed{Device: "dev-1"}, lifecycle.RunRequest{Action: run.Wipe})
+	}
 	asked().do(bsched("cordon"), lifecycle.DeleteNode{Call: ops, World: idle}).told(lifecycle.NodeDeleted)
 	row := lifecycle.DeleteRow{Call: ops, World: idle}
 	asked().do(bsched("cordon"), lifecycle.Disable{Call: ops}, row).told(lifecycle.NodeDeleted)
