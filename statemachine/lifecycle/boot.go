@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	sm "github.com/ingotmetal/ingot/statemachine"
 	"github.com/ingotmetal/ingot/statemachine/netboot"
 	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/registration"
 )
 
 // Sighted is a PXE sighting of a MAC (BOOT-1, BOOT-7, BOOT-15, BOOT-16,
@@ -168,15 +170,28 @@ func (in SetEntry) apply(w *work) error {
 	if w.slot.Holder == Free || w.slot.Epoch != in.Epoch || in.Epoch == 0 {
 		return &Refused{Input: w.name, Req: "MACH-3", code: sm.Conflict, Holder: w.slot, Why: "the caller does not hold the machine"}
 	}
-	if err := netboot.CheckImage(in.Image); err != nil {
-		return err
+	if boots(&w.Node) == 0 {
+		return &Refused{Input: w.name, Req: "BOOT-14", code: sm.Conflict, Holder: w.slot, Why: "the attempt is at a step that boots nothing"}
 	}
-	if len(in.Args) > MaxArgs || strings.ContainsFunc(in.Args, control) || !utf8.ValidString(in.Args) {
-		return invalid(w.name, "BOOT-14", "the arguments are over %d bytes, have control characters, or are not UTF-8", MaxArgs)
+	i := w.record(in.MAC)
+	if w.Node.awaitsMAC() && !w.Node.owns(&w.Node.NICs[i]) {
+		return refuse(w.name, "BOOT-15", sm.Conflict, "the machine still waits for its MAC, and this one may be a stranger's", "confirm the MAC first")
 	}
 	e := netboot.Event{On: netboot.SetEntry, By: w.Node.owner(), Entry: netboot.Entry{Epoch: in.Epoch, Image: in.Image, Args: in.Args}}
 	w.lend(&e)
-	return w.boot(w.record(in.MAC), e)
+	if err := w.boot(i, e); err != nil {
+		return err
+	}
+	return in.check(w)
+}
+
+// check holds what is booted to its limits. It comes after the record's own
+// refusals (EDGE-15).
+func (in *SetEntry) check(w *work) error {
+	if len(in.Args) > MaxArgs || strings.ContainsFunc(in.Args, control) || !utf8.ValidString(in.Args) {
+		return invalid(w.name, "BOOT-14", "the arguments are over %d bytes, have control characters, or are not UTF-8", MaxArgs)
+	}
+	return netboot.CheckImage(in.Image)
 }
 
 // Proposal is what makes a MAC the candidate of a machine (BOOT-11): what the
@@ -211,12 +226,26 @@ func (in Propose) apply(w *work) error {
 	if err := w.boot(i, e); err != nil {
 		return err
 	}
+	if p := registration.ServerID(w.Node.NICs[i].Product); p.Placeholder() || p.Key() != w.Node.Claims.Server.Key() {
+		return refuse(w.name, "BOOT-11", sm.Conflict, "the MAC was not seen with the machine's product UUID", "confirm the MAC by hand")
+	}
 	w.facts = append(w.facts, Fact{Name: MACDiscovered, MAC: in.MAC})
 	if in.Trusted {
 		e.On = netboot.Bind
-		return w.boot(i, e)
+		if err := w.boot(i, e); err != nil {
+			return err
+		}
+		w.bound()
 	}
 	return nil
+}
+
+// bound ends an enrolling's wait for its first MAC: from now on it has as long
+// as any other (MACH-5).
+func (w *work) bound() {
+	if p := &w.Node.Prov; p.State == provision.Enrolling {
+		p.Deadline = w.now.Add(cmp.Or(w.Site.Policy.Deadlines.Enrolling, provision.EnrollingDeadline))
+	}
 }
 
 // awaitsMAC refuses what only a machine without MACs may do (BOOT-17).
@@ -224,10 +253,10 @@ func (w *work) awaitsMAC() error {
 	if err := w.live(); err != nil {
 		return err
 	}
-	switch s := w.Node.Prov.State; {
-	case s == provision.Absent:
+	switch {
+	case w.Node.Claims.BMC == "":
 		return refuse(w.name, "PROV-14", sm.NotFound, "the node has no BMC binding", "")
-	case !provision.Table.Knows(s), s == provision.Retired, len(w.Node.MACs()) > 0:
+	case w.Node.retired(), len(w.Node.MACs()) > 0:
 		return refuse(w.name, "BOOT-17", sm.InvalidState, "the node is retired or has MACs", "")
 	}
 	return nil
@@ -255,6 +284,7 @@ func (in ConfirmMAC) apply(w *work) error {
 	if err := w.boot(i, netboot.Event{On: netboot.Bind, By: w.Node.owner()}); err != nil {
 		return err
 	}
+	w.bound()
 	w.facts = append(w.facts, Fact{Name: MACConfirmed, MAC: in.MAC, Why: why})
 	return w.call(in.Call)
 }

@@ -271,7 +271,7 @@ func (g *bgen) metal() lifecycle.Input {
 	case 2:
 		return lifecycle.CommandDone{ID: bone(g, "p-1", "p-2", "p-3"), Result: "ok"}
 	}
-	v := lifecycle.Verb{Call: g.call(), World: g.world(), Batch: bone(g, "", "", "b-1"), Wipe: bone(g, provision.Wipe(""), "", provision.WipeNone, provision.SecureErase, "burn")}
+	v := lifecycle.Verb{Call: g.call(), World: g.world(), Wipe: bone(g, provision.Wipe(""), "", provision.WipeNone, provision.SecureErase, "burn")}
 	v.On = bone(g, provision.Manage, provision.Inspect, provision.Provide, provision.Deploy, provision.Deploy, provision.Undeploy, provision.ToRescue,
 		provision.Unrescue, provision.Abort, provision.Recover, provision.Recover, provision.Retire, provision.Adopt, provision.Join)
 	if v.On != provision.Undeploy && !g.rare(10) {

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"time"
 
 	sm "github.com/ingotmetal/ingot/statemachine"
@@ -89,7 +90,7 @@ func (b *Bulk) Decide(states []Node, site Site, worlds []World, now time.Time) (
 	if !erases {
 		return out, nil, nil
 	}
-	batch := &Batch{ID: b.Batch, Verb: b.Verb.On, Wipe: b.Verb.Wipe, Nodes: b.Nodes, By: b.Verb.By, Reason: b.Verb.Reason, Made: now, Quorum: quorum}
+	batch := &Batch{ID: b.Batch, Verb: b.Verb.On, Wipe: b.Verb.Wipe, Nodes: slices.Clone(b.Nodes), By: b.Verb.By, Reason: b.Verb.Reason, Made: now, Quorum: quorum}
 	if quorum > 0 {
 		return nil, batch, nil
 	}
@@ -108,7 +109,7 @@ func (b *Bulk) step(states []Node, site Site, worlds []World, now time.Time) ([]
 			return nil, &NodeError{b.Nodes[i], refuse("bulk", "PROV-6", sm.NotFound, "there is no such node in the pool", "")}
 		}
 		verb := b.Verb
-		verb.World, verb.Batch = worlds[i], b.Batch
+		verb.World, verb.batch = worlds[i], b.Batch
 		o, err := Step(State{states[i], site}, verb, now)
 		if err != nil {
 			return nil, &NodeError{b.Nodes[i], err}
@@ -125,8 +126,12 @@ func (b Batch) Carry(states []Node, site Site, worlds []World, now time.Time) (o
 	if err := b.open(now); err != nil {
 		return nil, b, err
 	}
-	if len(b.Keys) < b.Quorum {
-		return nil, b, &Refused{Input: "batch-carry", Req: "PROV-16", code: sm.Conflict, Count: b.Quorum - len(b.Keys), Why: "approvals are missing"}
+	quorum := b.Quorum
+	for i := range worlds {
+		quorum = max(quorum, worlds[i].Quorum) // a pool may have come to ask for more
+	}
+	if len(b.Keys) < quorum {
+		return nil, b, &Refused{Input: "batch-carry", Req: "PROV-16", code: sm.Conflict, Count: quorum - len(b.Keys), Why: "approvals are missing"}
 	}
 	bulk := Bulk{Verb: Verb{Call: Call{By: b.By, Reason: b.Reason}, On: b.Verb, Wipe: b.Wipe}, Nodes: b.Nodes, Batch: b.ID}
 	if out, err = bulk.step(states, site, worlds, now); err != nil {

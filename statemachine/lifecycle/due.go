@@ -48,7 +48,7 @@ func dues(n *Node) func(func(time.Time) bool) {
 			return
 		}
 		for _, c := range n.Commands {
-			if !yield(c.Expires) {
+			if !c.Done && !yield(c.Expires) {
 				return
 			}
 		}
@@ -112,11 +112,7 @@ func (w *work) expireAttempts() error {
 // expireCommands drops the queued commands that waited too long (PROV-7).
 func (w *work) expireCommands() {
 	old := func(c Command) bool { return !w.now.Before(c.Expires) }
-	for _, c := range w.Node.Commands {
-		if old(c) {
-			w.facts = append(w.facts, Fact{Name: CommandEnded, Key: c.ID, Why: "expired"})
-		}
-	}
+	w.endCommands("expired", func(c *Command) bool { return old(*c) })
 	if slices.ContainsFunc(w.Node.Commands, old) {
 		w.Node.Commands = slices.DeleteFunc(slices.Clone(w.Node.Commands), old)
 	}

@@ -25,6 +25,7 @@ const (
 	NodeDeleted       = "node.deleted"
 	NodeEnrolled      = "node.enrolled"
 	NodeUnrescuing    = "node.provision.unrescuing"
+	NodeBatched       = "node.provision.batch" // the batch that carried the verb (PROV-6)
 	NodeEscalated     = "node.remediation.escalated"
 	NodeMaintained    = "node.maintenance.set"
 	NodeServiced      = "node.maintenance.cleared"

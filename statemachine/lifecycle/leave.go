@@ -136,9 +136,7 @@ func (w *work) revoke(why string) {
 
 // cancelCommands drops what waits in the node's queue (PROV-8).
 func (w *work) cancelCommands() {
-	for _, c := range w.Node.Commands {
-		w.facts = append(w.facts, Fact{Name: CommandEnded, Key: c.ID, Why: "cancelled"})
-	}
+	w.endCommands("cancelled", func(*Command) bool { return true })
 	w.Node.Commands = nil
 }
 
@@ -312,14 +310,16 @@ func (w *work) bury(world World) error {
 	return nil
 }
 
-// goesAlong reports whether a boot record goes with the node: one of its own,
-// or an unbound one with a MAC that its registration announced (REG-13,
-// EDGE-9).
+// goesAlong reports whether a boot record goes with a node that is deleted: one
+// of its own, or an unbound one with a MAC that its registration announced
+// (REG-13, EDGE-9). What is announced proves nothing, so another machine's
+// candidate stays.
 func (w *work) goesAlong(b *netboot.Record) bool {
 	if w.was.Node.owns(b) {
 		return true
 	}
-	return b.Owner == (netboot.Owner{}) && slices.Contains(w.was.Node.Reg.Inventory.MACs, registration.MAC(b.MAC))
+	strangers := b.Candidate != "" && b.Candidate != string(w.was.Node.ID)
+	return b.Owner == (netboot.Owner{}) && !strangers && slices.Contains(w.was.Node.Reg.Inventory.MACs, registration.MAC(b.MAC))
 }
 
 // retiredJoint is JOINT-6: a node that came to its end by either axis loses
@@ -340,7 +340,7 @@ func (w *work) retiredJoint() error {
 		return err
 	}
 	w.revoke(revokedByRetire)
-	return w.bootAll(netboot.Withdraw, w.goesAlong)
+	return w.bootAll(netboot.Withdraw, w.was.Node.owns)
 }
 
 // RevokeIdentity ends a machine's identity (JOINT-9, ID-2). Coming back needs

@@ -173,7 +173,7 @@ type Verb struct {
 	World   World
 	Wipe    provision.Wipe // undeploy; empty is quick
 	Profile provision.Profile
-	Batch   string // the approved batch that carries it (EDGE-1)
+	batch   string // that carries the verb; only Bulk and Batch set it (PROV-16)
 }
 
 // Name is the verb.
@@ -189,10 +189,10 @@ func (in Verb) apply(w *work) error {
 	if err := in.exists(w); err != nil {
 		return err
 	}
-	if err := w.answers(&in.World); err != nil {
+	if err := in.move(w); err != nil {
 		return err
 	}
-	if err := in.move(w); err != nil {
+	if err := in.answered(w); err != nil {
 		return err
 	}
 	if err := w.call(in.Call); err != nil {
@@ -201,9 +201,23 @@ func (in Verb) apply(w *work) error {
 	if err := in.inputs(w); err != nil {
 		return err
 	}
-	if in.World.Quorum > 0 && in.Batch == "" && in.erases(&w.was.Node) {
+	if in.batch != "" {
+		w.facts = append(w.facts, Fact{Name: NodeBatched, Key: in.batch})
+		return nil
+	}
+	if in.World.Quorum > 0 && in.erases(&w.was.Node) {
 		return &Refused{Input: w.name, Req: "EDGE-1", Reason: "NEEDS_BATCH", code: sm.Conflict, Count: in.World.Quorum,
 			Why: "the pool asks approver keys for what may erase", Next: "make a batch of one, and have it approved"}
+	}
+	return nil
+}
+
+// answered refuses a verb whose guards ask for allocations while the part that
+// knows them cannot say. The others, abort above all, never wait for it.
+func (in *Verb) answered(w *work) error {
+	switch in.On {
+	case provision.Manage, provision.Inspect, provision.Provide, provision.Deploy, provision.Undeploy, provision.Recover, provision.Retire:
+		return w.answers(&in.World)
 	}
 	return nil
 }
@@ -235,15 +249,26 @@ func (in *Verb) move(w *work) error {
 	if err := w.prov(e); err != nil {
 		return countOf(err, max(in.World.Open, in.World.Tenant))
 	}
-	if in.On == provision.Unrescue && w.Node.Prov.Epoch != w.was.Node.Prov.Epoch {
-		w.fact(NodeUnrescuing)
-	}
+	in.tell(w)
 	if in.On == provision.Retire {
 		if err := w.takeOver(); err != nil {
 			return err
 		}
 	}
 	return w.failed()
+}
+
+// tell adds what the states do not show: an unrescue begins in rescue, and a
+// recovery is told by its target (PROV-3), though adopting has a name of its own
+// (EVENT-2).
+func (in *Verb) tell(w *work) {
+	is, was := &w.Node.Prov, &w.was.Node.Prov
+	switch {
+	case in.On == provision.Unrescue && is.Epoch != was.Epoch:
+		w.fact(NodeUnrescuing)
+	case in.On == provision.Recover && is.State == provision.Adopting:
+		w.fact("node.provision.adopting")
+	}
 }
 
 // facts are the guards; capable depends on what the verb would do.

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"iter"
+	"time"
 
 	"github.com/ingotmetal/ingot/statemachine/provision"
 	"github.com/ingotmetal/ingot/statemachine/run"
@@ -15,6 +16,9 @@ type Need struct {
 	Epoch uint64 // of the attempt; zero for what no attempt asks
 	Verb  string
 	What  string // the workflow, the action or the command
+	// Until is when a command is void; zero for all else, which has its
+	// deadline in the slot.
+	Until time.Time
 }
 
 // The verbs of needs.
@@ -89,7 +93,9 @@ func commandNeeds(n *Node) []Need {
 	var needs []Need
 	if heldBy(n).Holder == Free { // else a command would drive a machine that an attempt holds
 		for _, c := range n.Commands {
-			needs = append(needs, Need{Verb: NeedPower, What: c.ID})
+			if !c.Done {
+				needs = append(needs, Need{Verb: NeedPower, What: c.ID, Until: c.Expires})
+			}
 		}
 	}
 	if n.Sched.State == "draining" {

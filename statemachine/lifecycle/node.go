@@ -78,11 +78,13 @@ type Identity struct {
 	Quarantined bool
 }
 
-// Command is a queued power command (PROV-7).
+// Command is a power command (PROV-7). It is kept until it expires, also when
+// it is done, so that its request ID answers it and makes no second one.
 type Command struct {
 	ID      string
 	Verb    string
 	Expires time.Time
+	Done    bool `json:",omitzero"` // carried out, failed or cancelled
 }
 
 // MaxCertificates bounds Identity.Live: one in use, one renewed, and slack for
@@ -136,6 +138,12 @@ func (n *Node) MACs() []netboot.MAC {
 		}
 	}
 	return macs
+}
+
+// awaitsMAC reports whether n is known by its BMC and product UUID alone, and no
+// driver will tell its NICs: nobody knows yet which MAC is its own (BOOT-11).
+func (n *Node) awaitsMAC() bool {
+	return n.Claims.BMC != "" && !n.Metal.ReportsMACs && len(n.MACs()) == 0
 }
 
 // nic is the position of mac's boot record in n, or -1.

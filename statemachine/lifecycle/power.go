@@ -36,9 +36,9 @@ func (in Power) apply(w *work) error {
 	if in.Request == "" || w.names(in.Request) != nil || !slices.Contains(powerActions(), in.Action) {
 		return invalid(w.name, "PROV-7", "want a request ID and one of %s", strings.Join(powerActions(), ", "))
 	}
-	queued := func(c Command) bool { return c.ID == in.Request }
-	if slices.ContainsFunc(w.Node.Commands, queued) {
-		return nil
+	queue := w.queue()
+	if i := slices.IndexFunc(queue, func(c Command) bool { return c.ID == in.Request }); i >= 0 {
+		return in.again(w, &queue[i])
 	}
 	if err := w.answers(&in.World); err != nil {
 		return err
@@ -50,12 +50,51 @@ func (in Power) apply(w *work) error {
 	if err := w.call(in.Call); err != nil {
 		return err
 	}
-	if len(w.Node.Commands) >= MaxCommands {
+	if len(queue) >= MaxCommands {
 		return refuse(w.name, "PROV-7", sm.RateLimited, "the node's queue is full", "wait until some have ended")
 	}
-	w.Node.Commands = append(slices.Clip(w.Node.Commands), Command{ID: in.Request, Verb: in.Action, Expires: w.now.Add(CommandLife)})
+	w.Node.Commands = append(queue, Command{ID: in.Request, Verb: in.Action, Expires: w.now.Add(CommandLife)})
 	w.facts = append(w.facts, Fact{Name: CommandQueued, Key: in.Request, Why: in.Action})
 	return nil
+}
+
+// again answers a request ID that names a command already.
+func (in *Power) again(w *work, c *Command) error {
+	if c.Verb != in.Action {
+		return refuse(w.name, "PROV-7", sm.Conflict, "the request ID names a "+c.Verb+" command", "use another ID")
+	}
+	return nil
+}
+
+// queue is a copy of the commands whose request IDs still mean something. One
+// that is done needs no sweep: it goes when the next one comes.
+func (w *work) queue() []Command {
+	return slices.DeleteFunc(slices.Clone(w.Node.Commands), func(c Command) bool { return c.Done && !w.now.Before(c.Expires) })
+}
+
+// endCommands marks the commands that wait and that picked names as done.
+func (w *work) endCommands(why string, picked func(*Command) bool) {
+	cloned := false
+	for i := range w.Node.Commands {
+		if c := &w.Node.Commands[i]; c.Done || !picked(c) {
+			continue
+		}
+		if !cloned {
+			w.Node.Commands, cloned = slices.Clone(w.Node.Commands), true
+		}
+		c := &w.Node.Commands[i]
+		c.Done = true
+		w.facts = append(w.facts, Fact{Name: CommandEnded, Key: c.ID, Why: why})
+	}
+}
+
+// preempt cancels what waits when an attempt takes the free machine: a command
+// that came later than the attempt's end would meet a machine that it was not
+// meant for (PROV-7).
+func (w *work) preempt() {
+	if w.slot.Holder == Free && SlotOf(&w.Node).Holder != Free {
+		w.endCommands("cancelled", func(*Command) bool { return true })
+	}
 }
 
 func powerActions() []string {
@@ -70,11 +109,6 @@ type CommandDone struct{ ID, Result string }
 func (CommandDone) Name() string { return "command-done" }
 
 func (in CommandDone) apply(w *work) error {
-	left := slices.DeleteFunc(slices.Clone(w.Node.Commands), func(c Command) bool { return c.ID == in.ID })
-	if len(left) == len(w.Node.Commands) {
-		return nil
-	}
-	w.Node.Commands = left
-	w.facts = append(w.facts, Fact{Name: CommandEnded, Key: in.ID, Why: cutReason(in.Result)})
+	w.endCommands(cutReason(in.Result), func(c *Command) bool { return c.ID == in.ID })
 	return nil
 }

@@ -15,7 +15,9 @@ import (
 // It works on the difference between the state before and the state made, and
 // may still refuse: then the whole step never was.
 func (w *work) settle() error {
+	w.preempt()
 	w.endEntries()
+	w.dismiss()
 	if err := w.settleGrant(); err != nil {
 		return err
 	}
@@ -34,9 +36,22 @@ func (w *work) settle() error {
 	return nil
 }
 
-// endEntries takes the boot entries of attempts that ended (BOOT-14).
+// dismiss takes back the marks of candidates of a node that waits for no MAC
+// any more: it has one, or it is retired or a tombstone (BOOT-11, BOOT-17).
+func (w *work) dismiss() {
+	n := &w.Node
+	for i := range n.NICs {
+		if c := n.NICs[i].Candidate; c != "" && c == string(n.ID) && (!n.Live() || n.retired() || len(n.MACs()) > 0) {
+			// Dismiss is legal in every state.
+			_ = w.boot(i, netboot.Event{On: netboot.Dismiss, Candidate: c})
+		}
+	}
+}
+
+// endEntries takes the boot entries of attempts that ended, or that came to a
+// step that boots nothing (BOOT-14).
 func (w *work) endEntries() {
-	epoch := SlotOf(&w.Node).Epoch
+	epoch := boots(&w.Node)
 	for i := range w.Node.NICs {
 		if b := &w.Node.NICs[i]; b.Entry.Epoch != 0 && b.Entry.Epoch != epoch && w.Node.owns(b) {
 			// EndEntry is legal in every state.
@@ -143,6 +158,10 @@ func (w *work) tellProv(p *provision.Record) {
 	case provision.Adopting:
 		w.fact(NodeAdopting)
 	case provision.Absent:
+	case provision.Rescue:
+		if p.Activity != provision.Return { // whose beginning has a name of its own
+			w.fact("node.provision.rescue")
+		}
 	default:
 		w.factWhy("node.provision."+string(p.State), p.LastError.Code)
 	}

@@ -9,6 +9,7 @@ import (
 	sm "github.com/ingotmetal/ingot/statemachine"
 	"github.com/ingotmetal/ingot/statemachine/netboot"
 	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/run"
 )
 
 // Limits of a site.
@@ -51,6 +52,7 @@ type Policy struct {
 	MaxUnapproved int    // zero: MaxUnapproved
 	MaxDiscovered int    // zero: MaxDiscovered
 	Deadlines     provision.Deadlines
+	Runs          run.Deadlines // evicting has none (RUN-5)
 
 	allow netboot.AllowList
 }
@@ -73,6 +75,9 @@ func (p *Policy) Check() error {
 	}
 	if len(p.Exclude) > MaxExclude || slices.ContainsFunc(p.Exclude, func(a netip.Addr) bool { return !a.Unmap().Is4() }) {
 		return invalid("set-policy", "BOOT-19", "excluded are at most %d IPv4 addresses", MaxExclude)
+	}
+	if err := p.Runs.Check(); err != nil {
+		return err
 	}
 	return p.Deadlines.Check()
 }

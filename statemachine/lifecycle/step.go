@@ -142,6 +142,9 @@ func (w *work) within(e *provision.Event) time.Duration {
 // run moves the run axis.
 func (w *work) run(e run.Event) error {
 	e.Next = w.next()
+	if e.Within == 0 {
+		e.Within = w.Site.Policy.Runs.Within(&w.Node.Run, &e)
+	}
 	r, err := run.Step(w.Node.Run, e, w.now)
 	if err != nil {
 		return w.detail(err)
@@ -154,6 +157,7 @@ func (w *work) run(e run.Event) error {
 // retire moves the retirement run.
 func (w *work) retire(e run.RetireEvent) error {
 	e.Next = w.next()
+	e.Within = w.Site.Policy.Runs.Wipe
 	r, err := run.StepRetire(w.Node.Run, e, w.now)
 	if err != nil {
 		return w.detail(err)
