@@ -164,7 +164,7 @@ func TestIndexRows(t *testing.T) {
 
 	m := newHost(t).do(lifecycle.EnrollMetal{Call: ops, NewID: aNode, Request: "req-1", Metal: lifecycle.Metal{BMC: "10.9.0.1", MACs: []netboot.MAC{nicA}}})
 	wants(browsOf(m.State), map[string]string{"bmc/10.9.0.1": node, "request/req-1": node, "node-mac/" + node + "/" + nicA.String(): ""})
-	c := bunnamed(t).do(lifecycle.Sighted{MAC: nicA, Spoken: true}, lifecycle.Propose{Proposal: lifecycle.Proposal{MAC: nicA, Cycled: true}})
+	c := bunnamed(t).do(lifecycle.Sighted{MAC: nicA, Spoken: true, Product: netboot.ServerID(uuid)}, lifecycle.Propose{Proposal: lifecycle.Proposal{MAC: nicA, Cycled: true}})
 	wants(browsOf(c.State), map[string]string{"bmc/10.9.0.1": node, "server/" + key: node, "candidate/" + node + "/" + nicA.String(): ""})
 
 	secrets := func(h *host) (n int) {

@@ -36,7 +36,7 @@ type bstep struct {
 // bstarts are the states from which sequences begin: all reached by Step.
 func bstarts(t testing.TB) []lifecycle.State {
 	return []lifecycle.State{newHost(t).State, approved(t).State, awaiting(t).State, drained(t).State, adopted(t).State, enrolledMetal(t).State,
-		bunnamed(t).do(lifecycle.Sighted{MAC: nicA}).State, ready(t).State, approved(t).do(lifecycle.Listed{Device: "dev-1"}).State, retiredMetal(t).State, retiredDevice(t).State}
+		bunnamed(t).do(lifecycle.Sighted{MAC: nicA, Product: netboot.ServerID(uuid)}).State, ready(t).State, approved(t).do(lifecycle.Listed{Device: "dev-1"}).State, retiredMetal(t).State, retiredDevice(t).State}
 }
 
 // TestSequences steps any inputs from many beginnings, and holds each step to
