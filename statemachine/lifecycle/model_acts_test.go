@@ -208,7 +208,7 @@ func flowPasses() do {
 
 // metalActs are the acts of the provision axis, its reports aside.
 func metalActs() []do {
-	enroll := lifecycle.EnrollMetal{Call: operator, NewID: selfID, Metal: lifecycle.Metal{BMC: "bmc", Server: server}}
+	enroll := lifecycle.EnrollMetal{Call: operator, NewID: selfID, Metal: lifecycle.Metal{BMC: "bmc", Server: server, ReportsMACs: true}}
 	list := []do{
 		{name: "enroll metal", class: oper, input: fixed(enroll)},
 		{name: "cordon", class: oper, input: fixed(lifecycle.Schedule{Call: operator, On: schedule.Cordon})},

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"time"
 
+	sm "github.com/ingotmetal/ingot/statemachine"
 	"github.com/ingotmetal/ingot/statemachine/provision"
 	"github.com/ingotmetal/ingot/statemachine/registration"
 	"github.com/ingotmetal/ingot/statemachine/run"
@@ -49,6 +50,28 @@ func heldBy(n *Node) Slot {
 		return slot
 	}
 	return Slot{Holder: Workflow, State: string(n.Prov.State), Epoch: n.Prov.Epoch}
+}
+
+// boots is the epoch of the attempt that may give n's MACs boot entries, and
+// whose entries are served: an open one whose state drives the boot order
+// (BOOT-14). Zero is none.
+func boots(n *Node) uint64 {
+	slot := SlotOf(n)
+	var drives sm.Actuators
+	switch slot.Holder {
+	case Setup:
+		drives = registration.Table.Drives(n.Reg.State)
+	case Workflow:
+		drives = provision.Table.Drives(n.Prov.State)
+	case OwnerRun:
+		drives = run.Table.Drives(n.Run.State)
+	case Retirement: // its stable steps drive no boot order
+		drives = run.Retirement.Drives(n.Run.Retire.State)
+	}
+	if drives&sm.BootOrder == 0 {
+		return 0
+	}
+	return slot.Epoch
 }
 
 // holders lists what each axis holds. At most one of them is not Free: the
