@@ -23,7 +23,7 @@ const dedication = "dedicated="
 // placement decides each request.
 func audience(n *Node) string {
 	if !n.Live() || n.retired() || n.Run.Retiring() || n.Identity.Quarantined || n.Sched.Cordoned() || n.Sched.Service != schedule.InService || n.Conn.silent() ||
-		len(n.Conditions) > 0 || n.shutOut() || !placeable(n.Prov.State) {
+		len(n.Conditions) > 0 || n.shutOut() || n.beforeSetup() || !placeable(n.Prov.State) {
 		return nobody
 	}
 	switch taints := n.Sched.Taints; {
@@ -39,6 +39,12 @@ func audience(n *Node) string {
 // it since. It gets no session, no certificate and no work: whoever registers
 // as a disabled machine has proved nothing (REG-3, REG-11).
 func (n *Node) shutOut() bool { return n.Reg.State == registration.Disabled || n.Reg.Rearmed }
+
+// beforeSetup reports whether the machine waits for a setup, which erases, or is
+// in one: nothing may be placed on it (SET-1, REG-12).
+func (n *Node) beforeSetup() bool {
+	return n.Reg.State == registration.AwaitingSetup || n.Reg.State == registration.SettingUp
+}
 
 // placeable reports whether a provision state lets work be placed at all. A
 // machine without that axis was never accepted.

@@ -259,14 +259,16 @@ func siteOnly(in lifecycle.Input) bool {
 
 // EDGE-7: a counter at its end opens no attempt, rather than begin again.
 func TestEpochsNeverWrap(t *testing.T) {
-	for name, in := range map[string]func(h *host) lifecycle.Input{
-		"setup": func(h *host) lifecycle.Input { return h.approveSetup() },
-		"join":  func(h *host) lifecycle.Input { return lifecycle.Join{Certificate: "c1"} },
+	for name, c := range map[string]struct {
+		h  *host
+		in func(h *host) lifecycle.Input
+	}{
+		"setup": {awaiting(t), func(h *host) lifecycle.Input { return h.approveSetup() }},
+		"join":  {approved(t), func(h *host) lifecycle.Input { return lifecycle.Join{Certificate: "c1"} }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := awaiting(t)
-			h.Site.Epoch = 1<<64 - 1
-			h.refused(sm.InvalidInput, in(h))
+			c.h.Site.Epoch = 1<<64 - 1
+			c.h.refused(sm.InvalidInput, c.in(c.h))
 		})
 	}
 }

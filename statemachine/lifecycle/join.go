@@ -125,8 +125,13 @@ func (w *work) issue(serial string) error {
 	return nil
 }
 
-// firstSession begins the provision axis of a host that has none (MACH-2).
+// firstSession begins the provision axis of a host that has none (MACH-2). A
+// registration row that nobody has approved, or that a reset sent back, keeps it
+// waiting: its axis starts anew after approval alone (REG-12).
 func (w *work) firstSession() error {
+	if s := w.Node.Reg.State; s != registration.Absent && s != registration.Approved {
+		return nil
+	}
 	return w.prov(provision.Event{Event: onProv(provision.Join), Facts: w.provFacts(&World{})})
 }
 
