@@ -293,9 +293,13 @@ func (g *bgen) workflow() lifecycle.Input {
 		return e
 	}
 	r := lifecycle.Report{Epoch: g.epoch(n.Prov.Epoch), OK: !g.rare(4), World: g.world(), Why: bone(g, "", "broke", "\xff")}
+	found := lifecycle.Inspection{Server: g.server(), MACs: []netboot.MAC{nicA, nicB},
+		Inventory: lifecycle.Inventory{Digest: provision.Hash{1}, Serials: bone(g, []string{"disk-1"}, []string{"disk-1", "disk-2"}, nil, []string{"\xff"}, []string{""})}}
+	if n.Prov.State == provision.Retiring && n.Inventory.Digest == (provision.Hash{}) && bone(g, true, false) {
+		return lifecycle.Inspected{Epoch: g.epoch(n.Prov.Epoch), Inspection: found}
+	}
 	if !g.rare(4) {
-		r.Inspected = &lifecycle.Inspection{Server: g.server(), MACs: []netboot.MAC{nicA, nicB},
-			Inventory: lifecycle.Inventory{Digest: provision.Hash{1}, Serials: bone(g, []string{"disk-1"}, []string{"disk-1", "disk-2"}, []string{"\xff"})}}
+		r.Inspected = &found
 	}
 	return r
 }
@@ -382,7 +386,7 @@ func binputs() []lifecycle.Input {
 		lifecycle.DeleteNode{}, lifecycle.RevokeIdentity{}, lifecycle.Join{}, lifecycle.Renew{}, lifecycle.Quarantine{}, lifecycle.SessionOpened{}, lifecycle.SessionClosed{},
 		lifecycle.Judged{}, lifecycle.BeginAcceptance{}, lifecycle.Sighted{}, lifecycle.BootVerb{}, lifecycle.SetEntry{}, lifecycle.Propose{},
 		lifecycle.ConfirmMAC{}, lifecycle.EnrollMetal{}, lifecycle.Power{}, lifecycle.CommandDone{}, lifecycle.Verb{}, lifecycle.Report{},
-		lifecycle.WipeEvidence{}, lifecycle.Listed{}, lifecycle.RunRequest{}, lifecycle.RunBegin{}, lifecycle.RunWaits{}, lifecycle.RunReport{}, lifecycle.RunFound{}, lifecycle.RunCancel{},
+		lifecycle.WipeEvidence{}, lifecycle.Inspected{}, lifecycle.Listed{}, lifecycle.RunRequest{}, lifecycle.RunBegin{}, lifecycle.RunWaits{}, lifecycle.RunReport{}, lifecycle.RunFound{}, lifecycle.RunCancel{},
 		lifecycle.RetireDevice{}, lifecycle.OffConfirmed{}, lifecycle.RetireReport{}, lifecycle.Schedule{}, lifecycle.Drained{}, lifecycle.Maintain{},
 		lifecycle.Escalate{}, lifecycle.Taint{}, lifecycle.Condition{}, lifecycle.SetPolicy{}, lifecycle.SetWindow{}, lifecycle.Expire{},
 	}

@@ -62,7 +62,9 @@ func beffects() map[string]bcase {
 		"SetEntry": own(enrolledMetal, func(h *host) lifecycle.Input {
 			return lifecycle.SetEntry{Epoch: h.Node.Prov.Epoch, MAC: nicA, Image: "ramdisk"}
 		}),
-		"Propose":    bon(func(t testing.TB) *host { return bunnamed(t).do(lifecycle.Sighted{MAC: nicA, Spoken: true, Product: netboot.ServerID(uuid)}) }, lifecycle.Propose{Proposal: lifecycle.Proposal{MAC: nicA, Cycled: true}}),
+		"Propose": bon(func(t testing.TB) *host {
+			return bunnamed(t).do(lifecycle.Sighted{MAC: nicA, Spoken: true, Product: netboot.ServerID(uuid)})
+		}, lifecycle.Propose{Proposal: lifecycle.Proposal{MAC: nicA, Cycled: true}}),
 		"ConfirmMAC": bon(bunnamed, lifecycle.ConfirmMAC{Call: ops, MAC: nicA}),
 		"SetPolicy":  bon(newSite, lifecycle.SetPolicy{Call: ops, Policy: strict}),
 		"SetWindow":  own(newSite, func(h *host) lifecycle.Input { return h.window(lifecycle.EnrollWindow, time.Hour, 1) }),
@@ -71,6 +73,7 @@ func beffects() map[string]bcase {
 		"Verb":         bon(ready, verb(provision.Deploy)),
 		"Report":       own(enrolledMetal, func(h *host) lifecycle.Input { return h.reported(true) }),
 		"WipeEvidence": own(bways()["releasing"], func(h *host) lifecycle.Input { return h.wiped() }),
+		"Inspected":    own(bretiring, func(h *host) lifecycle.Input { return h.inspected() }),
 		"Power":        bon(ready, lifecycle.Power{Call: ops, World: idle, Request: "p", Action: "on"}),
 		"CommandDone":  bon(powered, lifecycle.CommandDone{ID: "p"}),
 		"Expire":       own(enrolledMetal, func(h *host) lifecycle.Input { h.wait(24 * time.Hour); return lifecycle.Expire{} }),

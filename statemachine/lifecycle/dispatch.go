@@ -50,6 +50,8 @@ func (w *work) decide(in Input) error {
 // decideRest is the second half of decide, in the order of the alphabet.
 func (w *work) decideRest(in Input) error {
 	switch in := in.(type) {
+	case Inspected:
+		return in.apply(w)
 	case Join:
 		return in.apply(w)
 	case Judged:

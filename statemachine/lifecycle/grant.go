@@ -62,7 +62,7 @@ func writes(n *Node) (Writing, uint64) {
 	case Setup:
 		return WriteSetup, slot.Epoch
 	case Workflow:
-		return workflowWrites(&n.Prov), slot.Epoch
+		return workflowWrites(n), slot.Epoch
 	case OwnerRun:
 		return runWrites(n.Run.Action), slot.Epoch
 	case Retirement:
@@ -84,22 +84,22 @@ func (w *work) disks() error {
 	return nil
 }
 
-// workflowWrites is what a provision state writes. A retirement that took the
-// machine over writes nothing before confirmed off (EDGE-5).
-func workflowWrites(p *provision.Record) Writing {
-	switch p.State {
-	case provision.Commissioning:
-		return WriteCommission
-	case provision.Deploying:
+// workflowWrites is what a provision state writes. Commissioning and retiring
+// write nothing in a pool without agents, where they have no wipe mode (EDGE-10).
+// Retiring waits for confirmed off where it took the machine over (EDGE-5), and
+// for an inventory, which says what its grant may name.
+func workflowWrites(n *Node) Writing {
+	switch p := &n.Prov; {
+	case p.State == provision.Deploying:
 		return WriteDeploy
-	case provision.Releasing:
-		if p.Wipe != provision.WipeNone {
-			return WriteRelease
-		}
-	case provision.Retiring:
-		if !p.AwaitOff {
-			return WriteRetire
-		}
+	case p.Wipe == "" || p.Wipe == provision.WipeNone:
+		return ""
+	case p.State == provision.Commissioning:
+		return WriteCommission
+	case p.State == provision.Releasing:
+		return WriteRelease
+	case p.State == provision.Retiring && !p.AwaitOff && n.Inventory.Digest != provision.Hash{}:
+		return WriteRetire
 	}
 	return ""
 }

@@ -385,6 +385,12 @@ func (h *host) reported(ok bool) lifecycle.Report {
 	return lifecycle.Report{Epoch: h.Node.Prov.Epoch, OK: ok, World: idle}
 }
 
+// inspected is the ramdisk of a retirement that began without inventory.
+func (h *host) inspected() lifecycle.Inspected {
+	return lifecycle.Inspected{Epoch: h.Node.Prov.Epoch, Inspection: lifecycle.Inspection{Server: uuid, MACs: []netboot.MAC{nicA, nicB},
+		Inventory: lifecycle.Inventory{Digest: provision.Hash{3}, Serials: []string{"disk-1"}}}}
+}
+
 func (h *host) wiped() lifecycle.WipeEvidence {
 	e := lifecycle.WipeEvidence{Epoch: h.Node.Prov.Epoch, Generation: h.Node.Identity.Generation, Signed: true, Digest: provision.Hash{2}}
 	for _, serial := range h.Node.Inventory.Serials {

@@ -189,7 +189,7 @@ func TestWipeEvidence(t *testing.T) {
 	})
 	t.Run("not before off", func(t *testing.T) {
 		h := bway("enrolling", t)
-		h.Node.Inventory.Serials = []string{"disk-1"}
+		h.Node.Inventory = h.inspected().Inventory
 		h.do(verb(provision.Retire))
 		h.refused(sm.InvalidInput, h.wiped())
 		h.do(lifecycle.OffConfirmed{Epoch: h.Node.Prov.Epoch}).do(h.wiped())
@@ -447,7 +447,7 @@ func TestInspection(t *testing.T) {
 		if kept := h.Node.Inventory.Digest != (provision.Hash{}); kept != (name == "right") {
 			t.Errorf("%s: inventory %+v", name, h.Node.Inventory)
 		}
-		if c.to == provision.Commissioning && h.Node.Grant.Approver != ops.By {
+		if wipes := name != "no agents"; c.to == provision.Commissioning && (h.Node.Grant.Approver == ops.By) != wipes {
 			t.Errorf("%s: grant %+v (MACH-7)", name, h.Node.Grant)
 		}
 	}
@@ -484,6 +484,9 @@ func TestRetireTakesOver(t *testing.T) {
 			}
 			h.refused(sm.Conflict, lifecycle.OffConfirmed{Epoch: old.Epoch})
 			h.do(lifecycle.OffConfirmed{Epoch: h.Node.Prov.Epoch}).refused(sm.Conflict, lifecycle.OffConfirmed{Epoch: h.Node.Prov.Epoch})
+			if h.Node.Inventory.Digest == (provision.Hash{}) {
+				h.do(h.inspected())
+			}
 			if h.Node.Grant.Writing != lifecycle.WriteRetire || h.Node.Grant.Approver != ops.By {
 				t.Errorf("grant %+v", h.Node.Grant)
 			}

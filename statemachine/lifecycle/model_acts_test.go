@@ -224,6 +224,10 @@ func metalActs() []do {
 			input: func(f *full) lifecycle.Input {
 				return lifecycle.WipeEvidence{Epoch: f.Node.Prov.Epoch, Signed: true, Digest: evidence, Disks: wipedOK}
 			}},
+		{name: "the retirement's ramdisk reports", class: sys, can: func(f *full) bool { return f.power == on && f.Node.Inventory.Digest == provision.Hash{} },
+			input: func(f *full) lifecycle.Input {
+				return lifecycle.Inspected{Epoch: f.Node.Prov.Epoch, Inspection: inspected}
+			}},
 		{name: "off is confirmed", class: sys, can: func(f *full) bool { return f.seen == off && f.Node.Prov.AwaitOff },
 			input: func(f *full) lifecycle.Input { return lifecycle.OffConfirmed{Epoch: f.Node.Prov.Epoch} }},
 	}

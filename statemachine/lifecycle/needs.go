@@ -30,6 +30,7 @@ const (
 	NeedPower      = "power"            // carry out command What
 	NeedDrain      = "drain"            // watch the live allocations
 	NeedEvict      = "evict"            // within the disruption budgets
+	NeedOffline    = "set-offline"      // in the inventory: its device is retired (RUN-9)
 	NeedClean      = "clean"            // the orchestrator forgets the node
 )
 
@@ -63,6 +64,8 @@ func provNeeds(n *Node) []Need {
 		return []Need{{Epoch: p.Epoch, Verb: NeedWorkflow, What: string(p.Activity)}}
 	case provision.Table.Open(p.At):
 		return []Need{{Epoch: p.Epoch, Verb: NeedWorkflow, What: string(p.State)}}
+	case p.State == provision.Retired && n.Claims.Device != "":
+		return []Need{{Verb: NeedOffline, What: n.Claims.Device}}
 	case p.Queued && SlotOf(n).Holder == Free:
 		return []Need{{Verb: NeedAcceptance}}
 	}

@@ -56,7 +56,7 @@ func everything(h *host) []lifecycle.Input {
 		lifecycle.Join{NewID: aNode, Claims: lifecycle.Claims{EK: "ek"}, Certificate: "c1"}, lifecycle.Renew{Generation: n.Identity.Generation, Serial: "c1", Next: "c2"}, lifecycle.Quarantine{Certificate: "c1"},
 		lifecycle.SessionOpened{Epoch: n.Conn.Session + 1, Gateway: "gw"}, lifecycle.SessionClosed{Epoch: n.Conn.Session},
 		lifecycle.Judged{Session: n.Conn.Session, Link: lifecycle.Unreachable}, lifecycle.BeginAcceptance{},
-		report(true, idle), report(true, off), report(true, bare), report(false, idle), h.wiped(), lifecycle.OffConfirmed{Epoch: lifecycle.SlotOf(n).Epoch},
+		report(true, idle), report(true, off), report(true, bare), report(false, idle), h.wiped(), h.inspected(), lifecycle.OffConfirmed{Epoch: lifecycle.SlotOf(n).Epoch},
 		lifecycle.Listed{NewID: aNode, Device: "dev"}, lifecycle.RunRequest{Action: run.Provision}, lifecycle.RunRequest{Action: run.Wipe}, lifecycle.RunRequest{Action: run.Attest}, lifecycle.RunWaits{Why: "no serial"},
 		lifecycle.RunBegin{World: idle, Serial: "disk-1", Pin: true}, lifecycle.RunReport{Epoch: n.Run.Epoch, OK: true}, lifecycle.RunReport{Epoch: n.Run.Epoch},
 		lifecycle.RunFound{On: run.FoundRunning, Action: run.Wipe, World: idle, Serial: "disk-1"}, lifecycle.RunFound{On: run.FoundFailed, Action: run.Provision}, lifecycle.RunCancel{},
@@ -270,7 +270,7 @@ var mayGrant = map[lifecycle.Writing][]string{
 	lifecycle.WriteCommission: {"provide", "workflow-report"},
 	lifecycle.WriteDeploy:     {"deploy"},
 	lifecycle.WriteRelease:    {"undeploy", "recover"},
-	lifecycle.WriteRetire:     {"retire", "recover", "off-confirmed"},
+	lifecycle.WriteRetire:     {"retire", "recover", "off-confirmed", "inspected"},
 	lifecycle.WriteInstall:    {"run-begin"},
 	lifecycle.WriteWipe:       {"run-begin", "found-running", "retire-device", "off-confirmed"},
 }

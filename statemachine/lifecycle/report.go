@@ -76,6 +76,9 @@ func (w *work) reported(in *Report) error {
 		if err := w.answers(&in.World); err != nil {
 			return err
 		}
+		if w.was.Node.Prov.State == provision.Enrolling && w.Node.awaitsMAC() {
+			return refuse(w.name, "BOOT-11", sm.Conflict, "the machine still waits for its MAC", "confirm the MAC, and report again")
+		}
 	}
 	if w.Node.Prov.State == provision.Commissioning && in.Inspected != nil {
 		w.Node.Inventory = in.Inspected.Inventory
@@ -89,17 +92,35 @@ func (w *work) reported(in *Report) error {
 	return nil
 }
 
-// impostor says why what inspecting found is not the machine that was
-// enrolled: no write may follow then (BOOT-11).
+// impostor says why what inspecting found cannot be the machine that was
+// enrolled, or could not be wiped later: no write may follow then (BOOT-11).
 func (in *Report) impostor(w *work) string {
 	n := &w.Node
-	if n.Prov.State != provision.Inspecting || in.Epoch != n.Prov.Epoch || !in.World.Agents {
+	if n.Prov.State != provision.Inspecting || in.Epoch != n.Prov.Epoch {
 		return ""
 	}
-	got := in.Inspected
-	switch {
-	case got == nil || len(got.Inventory.Serials) > MaxSerials:
-		return "the ramdisk reported no inventory"
+	switch got := in.Inspected; {
+	case got == nil && in.World.Agents:
+		return unreported
+	case got == nil:
+		return ""
+	case in.World.Agents:
+		return got.impostor(n)
+	default:
+		return got.Inventory.unfit() // out of band, which sees neither UUID nor NICs
+	}
+}
+
+// unreported is why an inspection without inventory fails.
+const unreported = "the ramdisk reported no inventory"
+
+// impostor says why a machine that a ramdisk reports is not n.
+func (got *Inspection) impostor(n *Node) string {
+	switch why := got.Inventory.unfit(); {
+	case got.Inventory.Digest == provision.Hash{}:
+		return unreported
+	case why != "":
+		return why
 	case n.Claims.Server != registration.ServerID{} && n.Claims.Server.Key() != got.Server.Key():
 		return "the ramdisk runs on a machine with another UUID"
 	}
@@ -109,6 +130,71 @@ func (in *Report) impostor(w *work) string {
 		}
 	}
 	return ""
+}
+
+// unfit says why the disks of i cannot be told apart. A grant and wipe evidence
+// name disks by these serials, so each must be one disk's (DISK-3, PROV-19).
+func (i *Inventory) unfit() string {
+	serials := slices.Sorted(slices.Values(i.Serials))
+	switch {
+	case len(serials) > MaxSerials:
+		return "the inventory has too many disks"
+	case slices.Contains(serials, ""):
+		return "a disk has no serial"
+	case len(slices.Compact(serials)) < len(i.Serials):
+		return "two disks have one serial"
+	}
+	return ""
+}
+
+// Inspected is the ramdisk of a retirement that began with no inventory, as of
+// a host that was adopted: without one no disk can be granted, and no evidence
+// can count (EDGE-10). It is judged as inspecting's is, and a mismatch fails
+// the retirement. In any other state, for another attempt, and before confirmed
+// off it is a CONFLICT; what is known already changes nothing.
+type Inspected struct {
+	Epoch uint64
+	Inspection
+}
+
+// Name is inspected.
+func (Inspected) Name() string { return "inspected" }
+
+func (in Inspected) apply(w *work) error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	n := &w.Node
+	if n.Prov.State != provision.Retiring && n.Prov.FailedFrom != provision.Retiring || in.Epoch != n.Prov.Epoch {
+		return refuse(w.name, "MACH-4", sm.Conflict, "no such attempt of a retirement is open", "")
+	}
+	if n.Prov.AwaitOff {
+		return refuse(w.name, "EDGE-5", sm.Conflict, "nothing may boot before the machine is confirmed off", "confirm that it is off")
+	}
+	if err := w.names(in.Inventory.Serials...); err != nil {
+		return err
+	}
+	if why := in.impostor(n); why != "" {
+		if err := w.prov(provision.Event{Event: sm.Event[provision.Kind]{On: provision.Fail, Epoch: in.Epoch}, Why: why}); err != nil {
+			return err
+		}
+		return w.failed()
+	}
+	return in.record(w)
+}
+
+// record takes the inventory, once: a grant that stands names its disks.
+func (in *Inspected) record(w *work) error {
+	n := &w.Node
+	switch {
+	case n.Inventory.Digest == in.Inventory.Digest && n.Prov.State == provision.Retiring:
+		return nil
+	case n.Prov.State != provision.Retiring || n.Inventory.Digest != provision.Hash{}:
+		return refuse(w.name, "MACH-4", sm.Conflict, "the retirement has failed, or another inventory is known", "")
+	}
+	n.Inventory = in.Inventory
+	w.fact("node.provision.inspected")
+	return nil
 }
 
 // cutReason bounds a reason that another program wrote to twice MaxReason in
@@ -159,8 +245,8 @@ func (in *WipeEvidence) lacks(n *Node) string {
 		return "it has no digest"
 	case n.Prov.AwaitOff:
 		return "nothing may be wiped before the machine is confirmed off"
-	case len(n.Inventory.Serials) == 0:
-		return "the node has no inventory of disks"
+	case n.Inventory.Digest == provision.Hash{}:
+		return "the node has no inventory" // one without disks is proved by none
 	case len(in.Disks) > MaxSerials:
 		return "it names too many disks"
 	}

@@ -51,7 +51,7 @@ func TestSequences(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"step": func(t *rapid.T) {
 				g.T = t
-				for range 4 {
+				for range 8 {
 					st := bdo(g, g.input())
 					if err := bobey(st); err != nil {
 						t.Fatalf("%s %+v\nin %s\n: %v", btype(st.in), st.in, picture(st.was), err)
@@ -297,8 +297,7 @@ func bgrants(s *bstep) error {
 	n := &s.is.Node
 	slot, g := lifecycle.SlotOf(n), n.Grant
 	writing := slot.Holder == lifecycle.Setup ||
-		slot.Holder == lifecycle.Workflow && (n.Prov.State == provision.Commissioning || n.Prov.State == provision.Deploying ||
-			n.Prov.State == provision.Releasing && n.Prov.Wipe != provision.WipeNone || n.Prov.State == provision.Retiring && !n.Prov.AwaitOff) ||
+		slot.Holder == lifecycle.Workflow && bwrites(n) ||
 		slot.Holder == lifecycle.OwnerRun && n.Run.Action != run.Attest ||
 		slot.Holder == lifecycle.Retirement && n.Run.Retire.State == run.Wiping
 	switch {
@@ -310,6 +309,21 @@ func bgrants(s *bstep) error {
 		return fmt.Errorf("a run's grant names %v (RUN-4)", g.Serials)
 	}
 	return nil
+}
+
+// bwrites reports whether a workflow may write a disk now (MACH-7, EDGE-5,
+// EDGE-10).
+func bwrites(n *lifecycle.Node) bool {
+	wipes := n.Prov.Wipe != "" && n.Prov.Wipe != provision.WipeNone
+	switch n.Prov.State {
+	case provision.Deploying:
+		return true
+	case provision.Commissioning, provision.Releasing:
+		return wipes
+	case provision.Retiring:
+		return wipes && !n.Prov.AwaitOff && n.Inventory.Digest != provision.Hash{}
+	}
+	return false
 }
 
 func bready(s *bstep) error {
