@@ -82,7 +82,7 @@ func (g *bgen) world() lifecycle.World {
 	case 2:
 		w.Tenant = 1
 	case 3:
-		w.Agents = false
+		w.Agentless = true
 	case 4:
 		w.Quorum = 2
 	case 5:

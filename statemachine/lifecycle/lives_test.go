@@ -46,7 +46,7 @@ var (
 
 	admin = lifecycle.Policy{Network: netip.MustParsePrefix("10.7.0.0/28"), Gateway: netip.MustParseAddr("10.7.0.1"),
 		Server: netip.MustParseAddr("10.7.0.2"), Enrollment: image}
-	idle = lifecycle.World{Staged: []string{image}, Agents: true, Engine: true, Serviced: true}
+	idle = lifecycle.World{Staged: []string{image}, Engine: true, Serviced: true}
 )
 
 // newHost is a machine that nobody has seen, at a site with the policy admin,

@@ -197,7 +197,7 @@ func TestWipeEvidence(t *testing.T) {
 	t.Run("no agents", func(t *testing.T) {
 		h := bway("commissioning", t)
 		in := h.reported(true)
-		in.World.Agents = false
+		in.World.Agentless = true
 		h.do(in).prov(provision.Ready)
 	})
 }
@@ -384,7 +384,7 @@ func TestEnrollMetal(t *testing.T) {
 func TestWorldForbids(t *testing.T) {
 	open := func(w *lifecycle.World) { w.Open = 3 }
 	tenant := func(w *lifecycle.World) { w.Tenant = 2 }
-	agents := func(w *lifecycle.World) { w.Agents = false }
+	agents := func(w *lifecycle.World) { w.Agentless = true }
 	for _, c := range []struct {
 		way   string
 		on    provision.Kind
@@ -422,7 +422,7 @@ func TestWorldForbids(t *testing.T) {
 		t.Errorf("deployed %+v (PROV-2, PROV-18)", p)
 	}
 	v := verb(provision.Undeploy)
-	v.World.Agents, v.Wipe = false, provision.WipeNone
+	v.World.Agentless, v.Wipe = true, provision.WipeNone
 	bway("deployed", t).do(v).prov(provision.Releasing)
 }
 
@@ -437,7 +437,7 @@ func TestInspection(t *testing.T) {
 		"right":        {func(*lifecycle.Report) {}, provision.Commissioning},
 		"other NIC":    {func(r *lifecycle.Report) { r.Inspected.MACs = []netboot.MAC{nicB} }, provision.Failed},
 		"no inventory": {func(r *lifecycle.Report) { r.Inspected = nil }, provision.Failed},
-		"no agents":    {func(r *lifecycle.Report) { r.Inspected, r.World.Agents = nil, false }, provision.Commissioning},
+		"no agents":    {func(r *lifecycle.Report) { r.Inspected, r.World.Agentless = nil, true }, provision.Commissioning},
 	} {
 		h := bway("inspecting", t)
 		in, found := h.reported(true), right
@@ -459,7 +459,7 @@ func TestInspection(t *testing.T) {
 	h.do(in).prov(provision.Failed)
 	found.Server, found.Inventory.Serials = uuid, []string{"\x00"}
 	bway("inspecting", t).refused(sm.InvalidInput, lifecycle.Report{Epoch: 2, OK: true, World: idle, Inspected: &found})
-	unsure := lifecycle.World{Missing: "the pool"} // says nothing of agents
+	unsure := lifecycle.World{Missing: "the pool", Agentless: true}
 	bway("commissioning", t).refused(sm.Unavailable, lifecycle.Report{Epoch: bway("commissioning", t).Node.Prov.Epoch, OK: true, World: unsure})
 }
 

@@ -18,8 +18,8 @@ const (
 var (
 	operator = lifecycle.Call{By: "op", Operator: true}
 	mint     = lifecycle.Mint{Bound: bound, Tickets: tickets, Sealed: "sealed"}
-	staged   = lifecycle.World{Staged: []string{imageName}, Agents: true, Engine: true, Serviced: true}
-	busy     = lifecycle.World{Staged: []string{imageName}, Agents: true, Engine: true, Serviced: true, Open: 1, Tenant: 1}
+	staged   = lifecycle.World{Staged: []string{imageName}, Engine: true, Serviced: true}
+	busy     = lifecycle.World{Staged: []string{imageName}, Engine: true, Serviced: true, Open: 1, Tenant: 1}
 	wipedOK  = []lifecycle.DiskWipe{{Serial: "disk", Result: "done"}}
 )
 

@@ -29,7 +29,7 @@ func everything(h *host) []lifecycle.Input {
 	old := n.Reg.Epoch - 1
 	off := idle
 	off.Off = true
-	bare := lifecycle.World{Staged: []string{image}}
+	bare := lifecycle.World{Staged: []string{image}, Agentless: true}
 	report := func(ok bool, w lifecycle.World) lifecycle.Report {
 		r := lifecycle.Report{Epoch: n.Prov.Epoch, OK: ok, World: w, Inspected: &lifecycle.Inspection{Server: uuid, MACs: n.MACs(),
 			Inventory: lifecycle.Inventory{Digest: provision.Hash{7}, Serials: []string{"disk-1", "disk-2"}}}}

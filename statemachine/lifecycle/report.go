@@ -100,11 +100,11 @@ func (in *Report) impostor(w *work) string {
 		return ""
 	}
 	switch got := in.Inspected; {
-	case got == nil && in.World.Agents:
+	case got == nil && !in.World.Agentless:
 		return unreported
 	case got == nil:
 		return ""
-	case in.World.Agents:
+	case !in.World.Agentless:
 		return got.impostor(n)
 	default:
 		return got.Inventory.unfit() // out of band, which sees neither UUID nor NICs

@@ -91,7 +91,7 @@ func TestInspectionSerials(t *testing.T) {
 		for _, agents := range []bool{true, false} {
 			h := bway("inspecting", t)
 			in := h.reported(true)
-			in.World.Agents = agents
+			in.World.Agentless = !agents
 			in.Inspected = &lifecycle.Inspection{Server: uuid, MACs: []netboot.MAC{nicA}, Inventory: lifecycle.Inventory{Digest: provision.Hash{1}, Serials: serials}}
 			h.do(in).prov(provision.Failed).idles(in)
 			if h.Node.Inventory.Digest != (provision.Hash{}) {
@@ -101,7 +101,7 @@ func TestInspectionSerials(t *testing.T) {
 	}
 	h := bway("inspecting", t)
 	in := h.reported(true)
-	in.World.Agents = false
+	in.World.Agentless = true
 	in.Inspected = &lifecycle.Inspection{Inventory: lifecycle.Inventory{Digest: provision.Hash{1}, Serials: []string{"disk-1", "disk-2"}}}
 	if h.do(in).prov(provision.Commissioning); len(h.Node.Inventory.Serials) != 2 { // out of band, without UUID and NICs
 		t.Errorf("%+v", h.Node.Inventory)
@@ -112,7 +112,7 @@ func TestInspectionSerials(t *testing.T) {
 func TestNoGrantWithoutAgents(t *testing.T) {
 	alone := func(on provision.Kind) lifecycle.Verb {
 		v := verb(on)
-		v.World.Agents = false
+		v.World.Agentless = true
 		return v
 	}
 	for _, on := range []provision.Kind{provision.Provide, provision.Retire} {
@@ -122,7 +122,7 @@ func TestNoGrantWithoutAgents(t *testing.T) {
 	}
 	h := ready(t).do(alone(provision.Retire))
 	in := h.reported(true)
-	in.World.Agents, in.World.Off = false, true
+	in.World.Agentless, in.World.Off = true, true
 	h.do(in).prov(provision.Retired)
 }
 

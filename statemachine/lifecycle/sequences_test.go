@@ -336,7 +336,7 @@ func bready(s *bstep) error {
 	case !ok || !r.OK || r.World.Missing != "":
 		return errors.New("without a report of success")
 	case was.Proof != provision.Hash{}, was.State == provision.Releasing && was.Wipe == provision.WipeNone,
-		was.State == provision.Commissioning && !r.World.Agents:
+		was.State == provision.Commissioning && r.World.Agentless:
 		return nil
 	}
 	return fmt.Errorf("from %s without evidence", was.State)

@@ -12,7 +12,8 @@ import (
 // World is what other parts know at the instant of a step. A part that cannot
 // answer is named in Missing, which is never read as "none" (REG-18): inputs
 // that need an answer are UNAVAILABLE then. The zero World is a machine with
-// nothing on it, in a pool without agents, at a site that can do nothing.
+// nothing on it, at a site that can do nothing, and strict: its machines run
+// agents, so that a wipe must be proved.
 type World struct {
 	Missing string // the part that could not answer
 
@@ -22,12 +23,12 @@ type World struct {
 
 	Instances, Reservations, Migrations int // of placement and its embedder
 
-	Staged   []string // images that a booter has
-	Agents   bool     // the pool's machines run agents
-	Engine   bool     // a workflow engine is configured
-	Serviced bool     // BMC credentials and a serving site agent
-	Off      bool     // confirmed off (BMC-2)
-	Quorum   int      // approver keys that the pool asks for (PROV-16)
+	Staged    []string // images that a booter has
+	Agentless bool     // the pool's machines run no agents, so that wipes go unproved (EDGE-10)
+	Engine    bool     // a workflow engine is configured
+	Serviced  bool     // BMC credentials and a serving site agent
+	Off       bool     // confirmed off (BMC-2)
+	Quorum    int      // approver keys that the pool asks for (PROV-16)
 }
 
 // answers refuses where a part of the world cannot say. It comes after the
@@ -86,8 +87,8 @@ func (w *work) provFacts(world *World) sm.Guard {
 		{provision.Open, world.Open > 0},
 		{provision.Engine, world.Engine},
 		{provision.Serviced, world.Serviced},
-		{provision.Agents, world.Agents},
-		{provision.Capable, world.Agents},
+		{provision.Agents, !world.Agentless},
+		{provision.Capable, !world.Agentless},
 		{provision.Off, world.Off},
 		{provision.Cordoned, w.Node.Sched.Cordoned()},
 	} {
