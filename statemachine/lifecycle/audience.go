@@ -22,7 +22,7 @@ const dedication = "dedicated="
 // far as the node itself says. It decides the wake edge (JOINT-8, TAINT-2);
 // placement decides each request.
 func audience(n *Node) string {
-	if !n.Live() || n.retired() || n.Run.Retiring() || n.Identity.Quarantined || n.Sched.Cordoned() || n.Sched.Service != schedule.InService || n.Conn.silent() ||
+	if !n.Live() || n.Run.Retiring() || n.Identity.Quarantined || n.Sched.Cordoned() || n.Sched.Service != schedule.InService || n.Conn.silent() ||
 		len(n.Conditions) > 0 || n.shutOut() || n.beforeSetup() || !placeable(n.Prov.State) {
 		return nobody
 	}
