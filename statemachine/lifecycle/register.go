@@ -33,6 +33,15 @@ type Register struct {
 func (Register) Name() string { return "register" }
 
 func (in Register) apply(w *work) error {
+	facts := w.regFacts(&World{})
+	if w.Site.AutoApprove.open(w.now) {
+		facts |= registration.Window
+	}
+	err := w.reg(registration.Event{Event: on(registration.Register), Facts: facts, Server: in.Server, Inventory: in.Inventory,
+		Code: kept(in.Code), Poll: kept(in.Poll), Bound: in.Bound, Waiting: in.Waiting})
+	if err != nil {
+		return err // state before inputs (EDGE-15)
+	}
 	if err := in.check(w); err != nil {
 		return err
 	}
@@ -40,15 +49,6 @@ func (in Register) apply(w *work) error {
 		return err
 	}
 	if err := w.stranger(in.Recent); err != nil {
-		return err
-	}
-	facts := w.regFacts(&World{})
-	if w.Site.AutoApprove.open(w.now) {
-		facts |= registration.Window
-	}
-	err := w.reg(registration.Event{Event: on(registration.Register), Facts: facts, Server: in.Server, Inventory: in.Inventory,
-		Code: in.Code, Poll: in.Poll, Bound: in.Bound, Waiting: in.Waiting})
-	if err != nil {
 		return err
 	}
 	if err := w.assign(in.NewID); err != nil {
@@ -79,13 +79,19 @@ func (in *Register) check(w *work) error {
 	return w.inventory(&in.Inventory)
 }
 
+// kept is e as rows keep its time.
+func kept(e registration.Expiring) registration.Expiring {
+	e.Until = keep(e.Until)
+	return e
+}
+
 // stranger bounds what anonymous callers may create (REG-10): rows that nobody
 // ever approved, in all, and attempts of one UUID within the hour. A UUID that
 // has a row already is no stranger.
 func (w *work) stranger(recent int) error {
 	limit := orDefault(w.Site.Policy.MaxUnapproved, MaxUnapproved)
 	switch {
-	case w.Node.Reg.State == registration.Absent && w.Site.Unapproved >= limit:
+	case w.was.Node.Reg.State == registration.Absent && w.Site.Unapproved >= limit:
 		return &Refused{Input: w.name, Req: "REG-10", code: sm.RateLimited, Count: w.Site.Unapproved,
 			Why: "the site has too many rows that nobody approved", Next: "an operator approves or deletes some"}
 	case recent >= MaxReregister:
@@ -232,9 +238,12 @@ type Refresh struct {
 func (Refresh) Name() string { return "refresh" }
 
 func (in Refresh) apply(w *work) error {
-	bound := w.Node.Reg.Bound.Hash
-	if bound == (registration.Hash{}) || subtle.ConstantTimeCompare(bound[:], in.Key[:]) != 1 {
+	r := &w.Node.Reg
+	switch bound := r.Bound.Hash; {
+	case bound == registration.Hash{} || subtle.ConstantTimeCompare(bound[:], in.Key[:]) != 1:
 		return refuse(w.name, "REG-15", sm.Unauthenticated, "this is not the machine's bound key", "")
+	case r.Waiting != "" && !r.Poll.Holds(w.now): // the sweeper only has not come yet
+		return refuse(w.name, "REG-6", sm.Unauthenticated, "the key was not acknowledged before its poll token ended", "disable the machine and register again")
 	}
 	if err := w.inventory(&in.Inventory); err != nil {
 		return err

@@ -71,11 +71,9 @@ func (r *rows) put(key string, val []byte) {
 }
 
 func (r *rows) record(key string, v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		b = nil // no field of a record can fail to encode
+	if b, err := json.Marshal(v); err == nil { // no field that a step made can fail, and an empty row could never be read
+		r.put(key, b)
 	}
-	r.put(key, b)
 }
 
 // site has a row for each part, so that a sighting that takes an address does

@@ -30,7 +30,7 @@ func (in Schedule) apply(w *work) error {
 	if in.On != schedule.Cordon && in.On != schedule.Uncordon && in.On != schedule.Drain {
 		return invalid("schedule", "SCHED-1", "%q is no verb; legal: cordon, uncordon, drain", in.On)
 	}
-	force := schedule.Force{By: in.Force.UTC().Round(0)}
+	force := schedule.Force{By: keep(in.Force)}
 	if in.Force.IsZero() {
 		force = schedule.Force{}
 	}

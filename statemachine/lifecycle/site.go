@@ -19,7 +19,7 @@ const (
 	MaxUnapproved = 10_000         // rows never approved, default (REG-10)
 	MaxReregister = 10             // registers of one UUID an hour (REG-10)
 	MaxDiscovered = 10_000         // discovered records, default (BOOT-16)
-	MaxExclude    = 1_000          // addresses kept from the pool, besides gateway and server
+	MaxExclude    = 4_096          // addresses kept from the pool, besides gateway and server
 )
 
 // Site is what all nodes of a site share: one epoch counter, policy, windows,
@@ -139,7 +139,7 @@ func NewWindow(now, end time.Time, slots int) (Window, error) {
 	if latest := now.Add(MaxWindow); end.After(latest) {
 		end = latest
 	}
-	return Window{End: end, Budget: slots > 0, Slots: slots}, nil
+	return Window{End: keep(end), Budget: slots > 0, Slots: slots}, nil
 }
 
 // prepare checks p and reads its allow-list.

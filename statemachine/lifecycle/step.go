@@ -35,8 +35,10 @@ func Step(s State, in Input, now time.Time) (Outcome, error) {
 	if in == nil {
 		return Outcome{Next: s}, invalid("step", "", "there is no input")
 	}
-	now = now.UTC().Round(0) // as rows keep it
-	w := work{State: s, was: s, now: now, slot: SlotOf(&s.Node), name: cutReason(in.Name())}
+	w := work{State: s, was: s, now: keep(now), slot: SlotOf(&s.Node), name: cutReason(in.Name())}
+	if y := w.now.Year(); y < minYear || y > maxYear {
+		return Outcome{Next: s}, invalid(w.name, "", "the time is not set, or out of range")
+	}
 	if err := w.writable(); err != nil {
 		if _, relayed := in.(Announce); relayed {
 			return Outcome{Next: s}, nil // EDGE-18: a booter is told nothing
@@ -64,13 +66,18 @@ type work struct {
 	cloned bool   // Node.NICs is ours to change
 }
 
+// The years in which a step may be. Due keys order by nanoseconds since 1970,
+// which end in 2262; every deadline of a step lies far closer than that.
+const minYear, maxYear = 1970, 2200
+
+// keep is t as rows keep it: without the process's own clock reading or zone, so
+// that a value read back equals the one written.
+func keep(t time.Time) time.Time { return t.UTC().Round(0) }
+
 // writable refuses what this version must not write (MACH-8).
 func (w *work) writable() error {
 	if w.Node.Schema > Schema {
 		return refuse(w.name, "MACH-8", sm.InvalidState, "the record was written by a newer version", "upgrade this one; until then it is shown, not written")
-	}
-	if y := w.now.Year(); y < 1970 || y > 9000 {
-		return invalid(w.name, "", "the time is not set, or out of range")
 	}
 	if raw := w.Node.unknown(); raw != "" {
 		return refuse(w.name, "EDGE-18", sm.InvalidState, "this version does not know the state "+raw+" that the node is in", "upgrade this one; until then it is shown, not written")
