@@ -184,7 +184,7 @@ func grants(s *last) error {
 	if g.Writing == "" {
 		return unless(slot.Holder != lifecycle.Setup, "a setup without a grant")
 	}
-	if n.Prov.AwaitOff && g.Writing == lifecycle.WriteRetire {
+	if n.Prov.AwaitOff {
 		return errors.New("a grant before confirmed off")
 	}
 	return unless(g.Epoch == slot.Epoch && g.Approver != "" && slot.Holder != lifecycle.Free, "a grant of attempt %d, held by %+v", g.Epoch, slot)

@@ -32,12 +32,13 @@ func lifeB(step stepper) *life {
 }
 
 // wholeLife is all of them together, but for rescue mode, the faults of
-// reports, and what must always be refused.
+// reports, what must always be refused, and what the product does not tell
+// apart (tidyCoarse).
 func wholeLife(step stepper) *life {
 	l := &life{name: "product", step: step, metal: true, coarse: true, pairs: true,
 		acts: slices.Concat(registrationActs(), setupReports(), nicActs(false), identityActs(), metalActs(), flowReports(), powerActs())}
 	l.acts = slices.DeleteFunc(l.acts, func(d do) bool {
-		return d.class == fault && d.name != "the reading is stale" || slices.Contains(neverAccepted, d.name) || slices.Contains([]string{"cordon", "uncordon", "clear maintenance"}, d.name)
+		return d.class == fault && d.name != "the reading is stale" || slices.Contains(neverAccepted, d.name) || slices.Contains([]string{"cordon", "uncordon", "clear maintenance", "the retirement's ramdisk reports"}, d.name)
 	})
 	return l
 }
