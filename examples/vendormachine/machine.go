@@ -7,10 +7,8 @@ import (
 	sm "github.com/ingotmetal/ingot/statemachine"
 )
 
-type (
-	State string // what a supply's firmware is
-	On    string // an order, a report of the supply, or the deadline
-)
+type State string // what a supply's firmware is
+type On string    // an order, a report of the supply, or the deadline
 
 // Redundant is the guard that the chassis can spare this supply.
 const Redundant sm.Guard = 1
@@ -20,8 +18,6 @@ var Table = sm.Must(sm.Spec[State, On]{
 	Name: "psu-firmware", Start: sm.In[State]("current"),
 	Guards: []string{"redundant"}, Fields: []string{"image"}, Reports: []On{"flashed", "failed"},
 	States: []sm.State[State, On]{
-		// In flight there is always a deadline, and an event that ends it: no supply
-		// is "being flashed" for ever.
 		{Name: "current", Kind: sm.Stable, Means: "runs what it should"},
 		{Name: "flashing", Kind: sm.InFlight, Deadline: 20 * time.Minute, Expire: "overdue", Drives: sm.Power, Holds: 1, Means: "writes its image"},
 		{Name: "suspect", Kind: sm.Stable, Means: "may run anything; flash it again"},
@@ -36,7 +32,6 @@ var Table = sm.Must(sm.Spec[State, On]{
 		{On: "flashed", Refuse: sm.InvalidState, Why: "nothing is being flashed"},
 		{On: "failed", From: sm.In[State]("flashing"), To: "suspect"},
 		{On: "failed", Refuse: sm.InvalidState, Why: "nothing is being flashed"},
-		// It ends as failed: a supply that says so later is told that this is known.
 		{On: "overdue", From: sm.In[State]("flashing"), To: "suspect", Ends: "failed"},
 		{On: "overdue", Refuse: sm.Conflict, Why: "nothing is being flashed"},
 	},
@@ -48,9 +43,7 @@ type Supply struct {
 	Image string
 }
 
-// Step decides one event; image counts where flashing begins. What the table
-// cannot know is written here: a new epoch is a new attempt, and its image. A
-// report that comes again opens none, and so writes nothing.
+// Step decides one event; image counts where a new epoch, and so flashing, begins.
 func (s Supply) Step(ev sm.Event[On], image string, holds sm.Guard, now time.Time) (Supply, error) {
 	at, err := Table.Step(s.At, ev, holds, now)
 	if err != nil {
