@@ -112,7 +112,7 @@ func (w *work) expireAttempts() error {
 // expireCommands drops the queued commands that waited too long (PROV-7).
 func (w *work) expireCommands() {
 	old := func(c Command) bool { return !w.now.Before(c.Expires) }
-	w.endCommands("expired", func(c *Command) bool { return old(*c) })
+	w.endCommands("expired", old)
 	if slices.ContainsFunc(w.Node.Commands, old) {
 		w.Node.Commands = slices.DeleteFunc(slices.Clone(w.Node.Commands), old)
 	}

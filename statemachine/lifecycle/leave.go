@@ -136,7 +136,7 @@ func (w *work) revoke(why string) {
 
 // cancelCommands drops what waits in the node's queue (PROV-8).
 func (w *work) cancelCommands() {
-	w.endCommands("cancelled", func(*Command) bool { return true })
+	w.endCommands("cancelled", func(Command) bool { return true })
 	w.Node.Commands = nil
 }
 

@@ -6,7 +6,9 @@ import (
 	"github.com/ingotmetal/ingot/statemachine/run"
 )
 
-// Listed is a device that the inventory newly has (MACH-1, MACH-2).
+// Listed is a device that the inventory newly has (MACH-1, MACH-2). A state with
+// a registration row and no node is INVALID_INPUT: it is loaded without the row
+// (PROV-20).
 type Listed struct {
 	NewID  NodeID
 	Found  []NodeID
@@ -24,6 +26,9 @@ func (in Listed) apply(w *work) error {
 		return err
 	}
 	if err := w.same(in.Found); err != nil {
+		return err
+	}
+	if err := w.rowless(); err != nil {
 		return err
 	}
 	if err := w.assign(in.NewID); err != nil {
@@ -345,7 +350,7 @@ func (in RetireReport) apply(w *work) error {
 // the attempt took the machine, are proof; the agent's word counts only where
 // there is no BMC, with the retirement's own epoch and one-time token (RUN-5).
 // Of a machine that was taken from another holder it says nothing: that waits
-// (RUN-6).
+// (RUN-6). For another attempt, or where nothing waits for off, it is a CONFLICT.
 type OffConfirmed struct {
 	Epoch uint64 // of the attempt that asked; 0 where its step has none
 	Word  bool   // the agent's word, token checked

@@ -16,7 +16,7 @@ import (
 type Power struct {
 	Call
 	World   World
-	Request string // ID: the same again answers the same command
+	Request string // ID: the same again answers the same command; with another action a CONFLICT
 	Action  string
 }
 
@@ -73,17 +73,16 @@ func (w *work) queue() []Command {
 }
 
 // endCommands marks the commands that wait and that picked names as done.
-func (w *work) endCommands(why string, picked func(*Command) bool) {
+func (w *work) endCommands(why string, picked func(Command) bool) {
 	cloned := false
-	for i := range w.Node.Commands {
-		if c := &w.Node.Commands[i]; c.Done || !picked(c) {
+	for i, c := range w.Node.Commands {
+		if c.Done || !picked(c) {
 			continue
 		}
 		if !cloned {
 			w.Node.Commands, cloned = slices.Clone(w.Node.Commands), true
 		}
-		c := &w.Node.Commands[i]
-		c.Done = true
+		w.Node.Commands[i].Done = true
 		w.facts = append(w.facts, Fact{Name: CommandEnded, Key: c.ID, Why: why})
 	}
 }
@@ -93,7 +92,7 @@ func (w *work) endCommands(why string, picked func(*Command) bool) {
 // meant for (PROV-7).
 func (w *work) preempt() {
 	if w.slot.Holder == Free && SlotOf(&w.Node).Holder != Free {
-		w.endCommands("cancelled", func(*Command) bool { return true })
+		w.endCommands("cancelled", func(Command) bool { return true })
 	}
 }
 
@@ -102,13 +101,13 @@ func powerActions() []string {
 }
 
 // CommandDone says that a queued command was carried out, or failed. An ID that
-// is not queued changes nothing: the command has expired or been told of.
+// waits no more changes nothing: the command has expired, or its end is known.
 type CommandDone struct{ ID, Result string }
 
 // Name is command-done.
 func (CommandDone) Name() string { return "command-done" }
 
 func (in CommandDone) apply(w *work) error {
-	w.endCommands(cutReason(in.Result), func(c *Command) bool { return c.ID == in.ID })
+	w.endCommands(cutReason(in.Result), func(c Command) bool { return c.ID == in.ID })
 	return nil
 }
