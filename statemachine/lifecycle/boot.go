@@ -78,7 +78,7 @@ func (in *Sighted) room(w *work) bool {
 func (in *Sighted) admission(w *work) netboot.Event {
 	e := netboot.Event{On: netboot.Admit}
 	p := &w.Site.Policy
-	if !p.Strict && p.allow.Admits(in.MAC, in.Tag) {
+	if !p.Strict && p.admits(in.MAC, in.Tag) {
 		e.Facts |= netboot.Admitted
 	}
 	if in.Spoken {

@@ -99,6 +99,16 @@ func (w *work) assign(id NodeID) error {
 	return nil
 }
 
+// rowless refuses a registration row without a node: it may be a disabled one
+// that REG-3 or REG-12 alone give a node again (PROV-20). Who names no UUID has
+// proved none, and the caller loads the state without the row.
+func (w *work) rowless() error {
+	if w.Node.ID == "" && w.Node.Reg.State != registration.Absent {
+		return invalid(w.name, "PROV-20", "a registration row without a node is not this input's to take")
+	}
+	return nil
+}
+
 // known refuses a UUID that is not the one by which the machine is known, in
 // either byte order: it would give one machine's row to another (MACH-1).
 func (w *work) known(id registration.ServerID) error {

@@ -15,5 +15,6 @@
 //
 // Secrets, epochs' numbers and facts from elsewhere (allocations, staged
 // images, power observations) come in with the input. Everything is safe for
-// concurrent use: values are never changed in place.
+// concurrent use: values are never changed in place. A step keeps the slices and
+// maps that its input brings, so their caller must not change them afterwards.
 package lifecycle

@@ -96,6 +96,9 @@ func credential(v any) bool {
 // The named MACs are bound in the same commit, and stay silent at the booter
 // until an attempt gives them an entry (BOOT-14). A machine known by its UUID
 // alone waits for confirm-mac, and has a day for it (MACH-5).
+//
+// A state with a registration row and no node is INVALID_INPUT: it is loaded
+// without the row (PROV-20).
 type EnrollMetal struct {
 	Call
 	NewID   NodeID
@@ -115,6 +118,9 @@ func (in EnrollMetal) apply(w *work) error {
 		return err
 	}
 	if err := w.serves(); err != nil {
+		return err
+	}
+	if err := w.rowless(); err != nil {
 		return err
 	}
 	if err := w.assign(in.NewID); err != nil {

@@ -169,8 +169,13 @@ func (r *rows) boots(n *Node) {
 	}
 }
 
-// errMisplaced is a record under another's key.
-var errMisplaced = errors.New("the record belongs under another key")
+// What is wrong with rows that can be read, each by itself: to go on would mix
+// machines that must never be merged (MACH-1).
+var (
+	errMisplaced = errors.New("the record belongs under another key")
+	errSecond    = errors.New("a state has one such record")
+	errForeign   = errors.New("the row is another node's")
+)
 
 // RowError reports a row that cannot be read.
 type RowError struct {
@@ -189,7 +194,9 @@ func (*RowError) Code() string { return string(sm.Unavailable) }
 
 // Load reads a state back from its rows, in any order; index rows are passed
 // over. A row of a newer schema marks the node, which Step then refuses to
-// write (MACH-8). States that this version does not know are kept.
+// write (MACH-8). States that this version does not know are kept. A second
+// node or registration row, and a registration row of a node that is not the
+// loaded one, are *RowError: a state is one machine (MACH-1).
 func Load(all iter.Seq2[string, []byte]) (State, error) {
 	s := State{Node: Fresh()}
 	var reg *regRow
@@ -199,6 +206,9 @@ func Load(all iter.Seq2[string, []byte]) (State, error) {
 		}
 	}
 	if reg != nil {
+		if reg.Node != "" && reg.Node != s.Node.ID {
+			return State{}, &RowError{RowRegistration + reg.Record.Server.Key().String(), errForeign}
+		}
 		s.Node.Reg = reg.Record
 		s.Node.Schema = max(s.Node.Schema, reg.Schema)
 	}
@@ -218,12 +228,18 @@ func (s *State) load(key string, val []byte, reg **regRow) error {
 		if err := json.Unmarshal(val, &row); err != nil {
 			return err
 		}
-		if key != RowNode+string(row.ID) {
+		switch {
+		case row.ID == "" || key != RowNode+string(row.ID):
 			return errMisplaced
+		case s.Node.ID != "":
+			return errSecond
 		}
 		row.NICs, row.Reg, row.Schema = s.Node.NICs, s.Node.Reg, max(row.Schema, s.Node.Schema)
 		s.Node = Node(row)
 	case strings.HasPrefix(key, RowRegistration):
+		if *reg != nil {
+			return errSecond
+		}
 		*reg = &regRow{}
 		if err := json.Unmarshal(val, *reg); err != nil {
 			return err

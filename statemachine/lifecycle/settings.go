@@ -31,6 +31,7 @@ func (Configure) Name() string { return "configure" }
 
 func (in Configure) apply(w *work) error {
 	was := w.Node.Reg.Settings
+	in.Settings.Labels = maps.Clone(in.Settings.Labels) // a caller's map is the one that is changed by habit
 	if err := w.reg(registration.Event{Event: on(registration.Configure), Settings: in.Settings}); err != nil {
 		return err
 	}

@@ -142,6 +142,13 @@ func NewWindow(now, end time.Time, slots int) (Window, error) {
 	return Window{End: keep(end), Budget: slots > 0, Slots: slots}, nil
 }
 
+// admits is what the allow-list says. A policy that was neither written by
+// SetPolicy nor read by Load has a list that was never parsed, which would admit
+// all: it admits nobody.
+func (p *Policy) admits(mac netboot.MAC, tag string) bool {
+	return p.allow.Len() == len(p.Allow) && p.allow.Admits(mac, tag)
+}
+
 // prepare checks p and reads its allow-list.
 func (p *Policy) prepare() error {
 	if err := p.Check(); err != nil {

@@ -84,11 +84,14 @@ func looksLikePrefix(e string) bool {
 	return ok
 }
 
+// Len is the number of entries that were read.
+func (l AllowList) Len() int { return len(l.tags) + len(l.prefixes) }
+
 // Admits reports whether the list admits mac. The tag is what inventory knows
 // of the MAC, never what the machine says of itself; an empty tag matches no tag
 // entry. It walks the whole list: a sighting is rare against a packet.
 func (l AllowList) Admits(mac MAC, tag string) bool {
-	if len(l.tags) == 0 && len(l.prefixes) == 0 {
+	if l.Len() == 0 {
 		return true
 	}
 	for _, p := range l.prefixes {
