@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -203,7 +204,9 @@ func TestRunCancel(t *testing.T) {
 	newHost(t).refused(sm.NotFound, lifecycle.RunCancel{})
 	gone := lifecycle.DeleteNode{Call: ops, World: idle, Gone: true}
 	d := bwaits(run.Wipe)(t)
-	d.refused(sm.Conflict, gone)
+	if r, ok := d.refused(sm.Conflict, gone).(*lifecycle.Refused); !ok || !strings.Contains(r.Next, "cancel") {
+		t.Error("the refusal does not say what to do")
+	}
 	d.do(lifecycle.RunCancel{}, gone)
 }
 

@@ -224,18 +224,7 @@ func Load(all iter.Seq2[string, []byte]) (State, error) {
 func (s *State) load(key string, val []byte, reg **regRow) error {
 	switch {
 	case strings.HasPrefix(key, RowNode):
-		row := nodeRow(Fresh())
-		if err := json.Unmarshal(val, &row); err != nil {
-			return err
-		}
-		switch {
-		case row.ID == "" || key != RowNode+string(row.ID):
-			return errMisplaced
-		case s.Node.ID != "":
-			return errSecond
-		}
-		row.NICs, row.Reg, row.Schema = s.Node.NICs, s.Node.Reg, max(row.Schema, s.Node.Schema)
-		s.Node = Node(row)
+		return s.loadNode(key, val)
 	case strings.HasPrefix(key, RowRegistration):
 		if *reg != nil {
 			return errSecond
@@ -260,6 +249,23 @@ func (s *State) load(key string, val []byte, reg **regRow) error {
 	case strings.HasPrefix(key, RowSite):
 		return s.Site.load(strings.TrimPrefix(key, RowSite), val)
 	}
+	return nil
+}
+
+// loadNode reads the node's own row, and keeps what other rows brought.
+func (s *State) loadNode(key string, val []byte) error {
+	row := nodeRow(Fresh())
+	if err := json.Unmarshal(val, &row); err != nil {
+		return err
+	}
+	switch {
+	case row.ID == "" || key != RowNode+string(row.ID):
+		return errMisplaced
+	case s.Node.ID != "":
+		return errSecond
+	}
+	row.NICs, row.Reg, row.Schema = s.Node.NICs, s.Node.Reg, max(row.Schema, s.Node.Schema)
+	s.Node = Node(row)
 	return nil
 }
 

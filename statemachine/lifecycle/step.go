@@ -150,7 +150,7 @@ func (w *work) within(e *provision.Event) time.Duration {
 func (w *work) run(e run.Event) error {
 	e.Next = w.next()
 	if e.Within == 0 {
-		e.Within = w.Site.Policy.Runs.Within(&w.Node.Run, &e)
+		e.Within = w.Site.Policy.Runs.Within(&w.Node.Run)
 	}
 	r, err := run.Step(w.Node.Run, e, w.now)
 	if err != nil {

@@ -15,10 +15,10 @@ type Deadlines struct {
 	Wipe              time.Duration // also of the retirement's wiping
 }
 
-// Within is the site's deadline for the attempt that e may open from r; zero
-// leaves the action's own. It does not care whether e is refused: then nothing
-// is opened.
-func (d Deadlines) Within(r *Record, e *Event) time.Duration {
+// Within is the site's deadline for the attempt that a run may begin from r;
+// zero leaves the action's own. It does not care whether the begin is refused:
+// then nothing is opened.
+func (d Deadlines) Within(r *Record) time.Duration {
 	switch r.Action {
 	case Provision:
 		return d.Provision

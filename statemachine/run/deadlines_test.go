@@ -17,14 +17,14 @@ func TestSiteDeadlines(t *testing.T) {
 	} {
 		for i, site := range []run.Deadlines{{}, own} {
 			d := waiting(t, action)
-			d.do(t, run.Begin, func(e *run.Event) { e.Within = site.Within(&d.Record, e) })
+			d.do(t, run.Begin, func(e *run.Event) { e.Within = site.Within(&d.Record) })
 			if got := d.Deadline.Sub(d.now); got != want[i] {
 				t.Errorf("%s ends in %s, want %s", action, got, want[i])
 			}
 		}
 	}
 	d := newDevice()
-	if got := own.Within(&d.Record, &run.Event{Event: sm.Event[run.Kind]{On: run.Begin}}); got != 0 {
+	if got := own.Within(&d.Record); got != 0 {
 		t.Errorf("a run of no action ends in %s", got)
 	}
 }
