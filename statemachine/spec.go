@@ -39,6 +39,15 @@ func (k Kind) String() string {
 // and computes the set before it asks the table.
 type Guard uint32
 
+// With is g and the guard bit, if it holds. Guards are best computed as one
+// chain of it, a line a guard.
+func (g Guard) With(bit Guard, holds bool) Guard {
+	if holds {
+		return g | bit
+	}
+	return g
+}
+
 // When is the condition of a rule: all of If hold and none of Not do.
 type When struct{ If, Not Guard }
 
@@ -49,6 +58,18 @@ func (w When) Holds(g Guard) bool { return g&w.If == w.If && g&w.Not == 0 }
 // table says which a state may hold (Table.Drops); clearing the rest is up to
 // the record's owner, who alone knows where they are.
 type Fields uint32
+
+// FieldsOf is the set of the fields that a record has: for each field, in the
+// order of Spec.Fields, whether it is there.
+func FieldsOf(has ...bool) Fields {
+	var f Fields
+	for bit, is := range has {
+		if is {
+			f |= 1 << bit
+		}
+	}
+	return f
+}
 
 // Actuators is a set of things of the machine that a state's owner may drive.
 // The list is closed: it is what harm can be done with.

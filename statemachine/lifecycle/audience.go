@@ -40,10 +40,12 @@ func audience(n *Node) string {
 // as a disabled machine has proved nothing (REG-3, REG-11).
 func (n *Node) shutOut() bool { return n.Reg.State == registration.Disabled || n.Reg.Rearmed }
 
-// beforeSetup reports whether the machine waits for a setup, which erases, or is
-// in one: nothing may be placed on it (SET-1, REG-12).
+// beforeSetup reports whether the machine was reset and waits for its setup,
+// which erases, or is in one: nothing may be placed on it (SET-1, REG-12). A row
+// that was never approved does not count while it waits: anybody on the segment
+// could announce a member's UUID, and take it out of service.
 func (n *Node) beforeSetup() bool {
-	return n.Reg.State == registration.AwaitingSetup || n.Reg.State == registration.SettingUp
+	return n.Reg.State == registration.SettingUp || n.Reg.State == registration.AwaitingSetup && n.Reg.OnceApproved
 }
 
 // placeable reports whether a provision state lets work be placed at all. A

@@ -51,8 +51,8 @@ func TestNoWorkBeforeApproval(t *testing.T) {
 	}
 	h = member(t)
 	h.do(h.announce()).reg(registration.AwaitingSetup).do(cycle...)
-	if wakes(h) {
-		t.Error("a machine that awaits setup takes work")
+	if !wakes(h) {
+		t.Error("an anonymous announce keeps a member from work")
 	}
 	h.do(h.approveSetup()).reg(registration.SettingUp).do(cycle...)
 	if wakes(h) {

@@ -54,49 +54,27 @@ func (world *World) enrolls(image string) bool {
 // regFacts are the guards of the registration axis that the node, site and
 // world answer.
 func (w *work) regFacts(world *World) sm.Guard {
-	var g sm.Guard
-	for _, c := range [...]struct {
-		bit   sm.Guard
-		holds bool
-	}{
-		{registration.Retired, w.Node.retired()},
-		{registration.Held, heldBy(&w.was.Node).Holder != Free},
-		{registration.Occupied, world.occupied() > 0},
-		{registration.Allocated, world.Open > 0},
-		{registration.Image, world.enrolls(w.Site.Policy.Enrollment)},
-	} {
-		if c.holds {
-			g |= c.bit
-		}
-	}
-	return g
+	return sm.Guard(0).With(registration.Retired, w.Node.retired()).
+		With(registration.Held, heldBy(&w.was.Node).Holder != Free).
+		With(registration.Occupied, world.occupied() > 0).
+		With(registration.Allocated, world.Open > 0).
+		With(registration.Image, world.enrolls(w.Site.Policy.Enrollment))
 }
 
 // provFacts are the guards of the provision axis that the node and world
 // answer.
 func (w *work) provFacts(world *World) sm.Guard {
-	var g sm.Guard
 	holder := w.slot.Holder
-	for _, c := range [...]struct {
-		bit   sm.Guard
-		holds bool
-	}{
-		{provision.Held, holder != Free},
-		{provision.OtherHeld, holder != Free && holder != Workflow},
-		{provision.Tenant, world.Tenant > 0},
-		{provision.Open, world.Open > 0},
-		{provision.Engine, world.Engine},
-		{provision.Serviced, world.Serviced},
-		{provision.Agents, !world.Agentless},
-		{provision.Capable, !world.Agentless},
-		{provision.Off, world.Off},
-		{provision.Cordoned, w.Node.Sched.Cordoned()},
-	} {
-		if c.holds {
-			g |= c.bit
-		}
-	}
-	return g
+	return sm.Guard(0).With(provision.Held, holder != Free).
+		With(provision.OtherHeld, holder != Free && holder != Workflow).
+		With(provision.Tenant, world.Tenant > 0).
+		With(provision.Open, world.Open > 0).
+		With(provision.Engine, world.Engine).
+		With(provision.Serviced, world.Serviced).
+		With(provision.Agents, !world.Agentless).
+		With(provision.Capable, !world.Agentless).
+		With(provision.Off, world.Off).
+		With(provision.Cordoned, w.Node.Sched.Cordoned())
 }
 
 // retired reports whether the machine is out of service for good (EDGE-4).

@@ -68,14 +68,8 @@ func New(mac MAC) Record { return Record{At: At{State: Absent}, MAC: mac} }
 // Fields are the fields that r has, in the order of their bits. MAC, Mode and
 // Product are none: they are the record's in every state.
 func (r *Record) Fields() sm.Fields {
-	var f sm.Fields
-	for bit, set := range [...]bool{r.Address.IsValid(), r.Networking != Networking{}, r.Owner != Owner{},
-		r.Image != "", r.Entry != Entry{}, r.Candidate != ""} {
-		if set {
-			f |= 1 << bit
-		}
-	}
-	return f
+	return sm.FieldsOf(r.Address.IsValid(), r.Networking != Networking{}, r.Owner != Owner{},
+		r.Image != "", r.Entry != Entry{}, r.Candidate != "")
 }
 
 // drop clears the fields in f, one bit at a time. A new field needs a line here

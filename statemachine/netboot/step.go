@@ -27,23 +27,13 @@ type Event struct {
 // outside the record, a candidate or an entry within.
 func Guards(r *Record, e *Event) sm.Guard {
 	g := e.Facts & (Admitted | Claimed)
-	for _, c := range [...]struct {
-		bit   sm.Guard
-		holds bool
-	}{
-		{Address, r.Address.IsValid() || e.Address.IsValid()},
-		{Claimed, r.Candidate != "" || r.Entry != Entry{} || r.State == Discovered && r.Owner != Owner{}},
-		{Image, e.Image != ""},
-		{Bound, r.Owner != Owner{}},
-		{Foreign, r.Owner != Owner{} && r.Owner.Node != e.By.Node},
-		{Kept, r.Address.IsValid()},
-		{Unconfirmed, r.Candidate != ""},
-	} {
-		if c.holds {
-			g |= c.bit
-		}
-	}
-	return g
+	return g.With(Address, r.Address.IsValid() || e.Address.IsValid()).
+		With(Claimed, r.Candidate != "" || r.Entry != Entry{} || r.State == Discovered && r.Owner != Owner{}).
+		With(Image, e.Image != "").
+		With(Bound, r.Owner != Owner{}).
+		With(Foreign, r.Owner != Owner{} && r.Owner.Node != e.By.Node).
+		With(Kept, r.Address.IsValid()).
+		With(Unconfirmed, r.Candidate != "")
 }
 
 // Step decides e on r and returns the record after it; on error that is r. A

@@ -101,14 +101,8 @@ func (r *Record) state() State {
 
 // Fields are the fields that r has, in the order of their bits.
 func (r *Record) Fields() sm.Fields {
-	var f sm.Fields
-	for bit, set := range [...]bool{r.FailedFrom != "", r.LastError != Trouble{}, r.Wipe != "", r.Proof != Hash{},
-		r.Profile != Profile{}, r.Role != "", r.Approver != "", r.Activity != "", r.Queued, r.AwaitOff} {
-		if set {
-			f |= 1 << bit
-		}
-	}
-	return f
+	return sm.FieldsOf(r.FailedFrom != "", r.LastError != Trouble{}, r.Wipe != "", r.Proof != Hash{},
+		r.Profile != Profile{}, r.Role != "", r.Approver != "", r.Activity != "", r.Queued, r.AwaitOff)
 }
 
 // drop clears the fields in f, one bit at a time. A new field needs a line here

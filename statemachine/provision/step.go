@@ -27,20 +27,10 @@ const own = Proof | NoWipe | Booting | Returning | FromGroup
 // would be legal without stepping.
 func Guards(r *Record, e *Event) sm.Guard {
 	g := e.Facts&^own | fromGuard(r.FailedFrom)
-	for _, c := range [...]struct {
-		bit   sm.Guard
-		holds bool
-	}{
-		{Proof, r.Proof != Hash{}},
-		{NoWipe, r.Wipe == WipeNone},
-		{Booting, r.Activity == RescueBoot},
-		{Returning, r.Activity == Return},
-	} {
-		if c.holds {
-			g |= c.bit
-		}
-	}
-	return g
+	return g.With(Proof, r.Proof != Hash{}).
+		With(NoWipe, r.Wipe == WipeNone).
+		With(Booting, r.Activity == RescueBoot).
+		With(Returning, r.Activity == Return)
 }
 
 // fromGuard is the guard of the state that a machine failed from; none for a

@@ -123,15 +123,9 @@ func New() Record { return Record{At: At{State: Absent}} }
 
 // Fields are the fields that r has, in the order of their bits.
 func (r *Record) Fields() sm.Fields {
-	var f sm.Fields
-	for bit, set := range [...]bool{r.Code != Expiring{}, r.Poll != Expiring{}, r.Waiting != "", r.Spent != Spent{}, r.Rearmed,
+	return sm.FieldsOf(r.Code != Expiring{}, r.Poll != Expiring{}, r.Waiting != "", r.Spent != Spent{}, r.Rearmed,
 		r.Bound != Key{}, r.Tickets != [3]Key{}, r.Bundle != Bundle{}, r.AgentKey != Hash{}, r.Plan.Approver != "" || r.Plan.Digest != Hash{},
-		r.Image != "", !r.ApprovedAt.IsZero(), r.LastError != ""} {
-		if set {
-			f |= 1 << bit
-		}
-	}
-	return f
+		r.Image != "", !r.ApprovedAt.IsZero(), r.LastError != "")
 }
 
 // drop clears the fields in f, one bit at a time. A new field needs a line here

@@ -55,22 +55,12 @@ const own = CodeOK | Repeat | OtherKey | Consumed | Overdue | Rearmed
 // as overdue (MACH-4).
 func Guards(r *Record, e *Event, now time.Time) sm.Guard {
 	g := e.Facts &^ own
-	for _, c := range [...]struct {
-		bit   sm.Guard
-		holds bool
-	}{
-		{Rearmed, r.Rearmed},
-		{CodeOK, r.Code.Holds(now) && equal(r.Code.Hash, e.Code.Hash)},
-		{Repeat, r.Spent.Holds(now) && r.Spent.By == e.By && equal(r.Spent.Hash, e.Code.Hash)},
-		{OtherKey, !equal(r.AgentKey, e.AgentKey)},
-		{Consumed, r.Bundle.Consumed},
-		{Overdue, !now.Before(r.Deadline)},
-	} {
-		if c.holds {
-			g |= c.bit
-		}
-	}
-	return g
+	return g.With(Rearmed, r.Rearmed).
+		With(CodeOK, r.Code.Holds(now) && equal(r.Code.Hash, e.Code.Hash)).
+		With(Repeat, r.Spent.Holds(now) && r.Spent.By == e.By && equal(r.Spent.Hash, e.Code.Hash)).
+		With(OtherKey, !equal(r.AgentKey, e.AgentKey)).
+		With(Consumed, r.Bundle.Consumed).
+		With(Overdue, !now.Before(r.Deadline))
 }
 
 // equal compares in constant time (REG-5): how long a wrong code takes must not

@@ -91,13 +91,7 @@ func (r *Record) Disk() []string {
 // Fields are the fields that r has, in the order of their bits. Serial and Retire
 // are none: no state of the run owns them.
 func (r *Record) Fields() sm.Fields {
-	var f sm.Fields
-	for bit, set := range [...]bool{r.Action != "", r.Next != "", r.Reason != ""} {
-		if set {
-			f |= 1 << bit
-		}
-	}
-	return f
+	return sm.FieldsOf(r.Action != "", r.Next != "", r.Reason != "")
 }
 
 // drop clears the fields in f.
