@@ -16,6 +16,9 @@ const (
 
 // Bulk is one verb over many nodes of one pool (PROV-6). The caller reads the
 // nodes in one transaction and writes all outcomes in it, or none.
+//
+// Verb.Version stays zero: one version cannot be that of many nodes. Verb.World is
+// not read, since each node has its own.
 type Bulk struct {
 	Verb   Verb
 	Nodes  []NodeID
@@ -25,6 +28,9 @@ type Bulk struct {
 
 // Batch is a bulk verb that waits for approver keys, or is recorded for audit
 // (PROV-16). Nodes do not move while it waits.
+//
+// It is no part of a node's state, and Rows does not hold it: the caller keeps it
+// in a row of its own, and writes that in the transaction of the outcomes.
 type Batch struct {
 	ID      string
 	Verb    provision.Kind
@@ -49,6 +55,8 @@ func (b *Bulk) Check() error {
 		}
 	case provision.Undeploy:
 	case provision.Recover:
+		// PROV-6 has no bulk recover: nodes that failed on their own differ in what they
+		// would recover to. One alone may still erase, and needs its quorum.
 		if !b.Single || len(b.Nodes) != 1 {
 			return bad("a recover makes a batch of one, never a bulk")
 		}
@@ -58,6 +66,8 @@ func (b *Bulk) Check() error {
 	if len(b.Nodes) == 0 || len(b.Nodes) > MaxBulk {
 		return bad("want 1 to 10,000 nodes")
 	}
+	// Twice in one list the second verb would be decided on the state before the
+	// first, and its outcome would overwrite the first one's.
 	seen := make(map[NodeID]bool, len(b.Nodes))
 	for _, id := range b.Nodes {
 		if !id.Valid() || seen[id] {
@@ -79,10 +89,14 @@ func (b *Bulk) Decide(states []Node, site Site, worlds []World, now time.Time) (
 	if err := b.Check(); err != nil {
 		return nil, nil, err
 	}
+	// Decided even where it will only wait: a batch that no quorum could carry out is
+	// refused now, and to its caller.
 	out, err := b.step(states, site, worlds, now)
 	if err != nil {
 		return nil, nil, err
 	}
+	// The largest quorum counts. Policy is the pool's, so they are all equal unless it
+	// changed between two reads; then the stricter one stands.
 	quorum, erases := 0, false
 	for i := range states {
 		quorum, erases = max(quorum, worlds[i].Quorum), erases || b.Verb.erases(&states[i])
@@ -94,12 +108,15 @@ func (b *Bulk) Decide(states []Node, site Site, worlds []World, now time.Time) (
 	if quorum > 0 {
 		return nil, batch, nil
 	}
+	// Without a quorum the batch is a record for audit alone, and nobody can carry it.
 	batch.Settled = true
 	return out, batch, nil
 }
 
 // step decides the verb for every node, as part of the batch.
 func (b *Bulk) step(states []Node, site Site, worlds []World, now time.Time) ([]Outcome, error) {
+	// The caller reads the pool's nodes only, so one of another pool shows as one that
+	// was not read.
 	if len(states) != len(b.Nodes) || len(worlds) != len(b.Nodes) {
 		return nil, invalid("bulk", "PROV-6", "a node is of another pool, or was not read")
 	}
@@ -114,6 +131,8 @@ func (b *Bulk) step(states []Node, site Site, worlds []World, now time.Time) ([]
 		if err != nil {
 			return nil, &NodeError{b.Nodes[i], err}
 		}
+		// Only the site goes on: its epoch counter must not give two nodes one epoch
+		// (EDGE-7). The last outcome's site is the one to write.
 		out[i], site = o, o.Next.Site
 	}
 	return out, nil
@@ -122,6 +141,9 @@ func (b *Bulk) step(states []Node, site Site, worlds []World, now time.Time) ([]
 // Carry carries out a batch that its quorum approved: every verb is decided
 // again, and one refusal refuses all (PROV-16). next is the settled batch, or b
 // on error.
+//
+// States and worlds are read anew, in the transaction that writes the outcomes and
+// next together: a batch that stayed unsettled could be carried out twice.
 func (b Batch) Carry(states []Node, site Site, worlds []World, now time.Time) (out []Outcome, next Batch, err error) {
 	if err := b.open(now); err != nil {
 		return nil, b, err
@@ -133,6 +155,8 @@ func (b Batch) Carry(states []Node, site Site, worlds []World, now time.Time) (o
 	if len(b.Keys) < quorum {
 		return nil, b, &Refused{Input: "batch-carry", Req: "PROV-16", code: sm.Conflict, Count: quorum - len(b.Keys), Why: "approvals are missing"}
 	}
+	// No version goes along: approvals take hours, and nodes may have changed by right.
+	// That every verb is decided again is what protects them.
 	bulk := Bulk{Verb: Verb{Call: Call{By: b.By, Reason: b.Reason}, On: b.Verb, Wipe: b.Wipe}, Nodes: b.Nodes, Batch: b.ID}
 	if out, err = bulk.step(states, site, worlds, now); err != nil {
 		return nil, b, err
@@ -159,6 +183,10 @@ func (e *NodeError) Code() string { return code(e.Err) }
 // Approve adds an approver key, each once. ready says that the quorum is
 // there: then every verb is decided again (PROV-16). A batch that is settled
 // or 24 h old is a conflict.
+//
+// The caller has verified the approver's signature; key is its name. Callers and
+// approver keys must be named alike, or nobody is kept from approving a batch of
+// their own.
 func (b Batch) Approve(key string, now time.Time) (next Batch, ready bool, err error) {
 	if err := b.open(now); err != nil {
 		return b, false, err
@@ -168,6 +196,7 @@ func (b Batch) Approve(key string, now time.Time) (next Batch, ready bool, err e
 	}
 	keys := append([]string(nil), b.Keys...)
 	for _, k := range keys {
+		// A key again is answered as before: its first answer may have been lost.
 		if k == key {
 			return b, len(keys) >= b.Quorum, nil
 		}
@@ -185,6 +214,8 @@ func (b Batch) Reject(now time.Time) (Batch, error) {
 	return b, nil
 }
 
+// open refuses a batch that is settled, or as old as BatchLife. What its nodes say
+// is asked by Carry alone.
 func (b *Batch) open(now time.Time) error {
 	if b.Settled || !now.Before(b.Made.Add(BatchLife)) {
 		return refuse("batch", "PROV-16", sm.Conflict, "the batch is settled, or over 24 h old: nothing happened", "call the verb again")

@@ -27,6 +27,10 @@ const (
 const secretScheme = "secret://"
 
 // Metal is how a machine is reached out of band.
+//
+// It holds no secret. Who is given an inline credential hands that to the secret
+// broker before the step, and refuses with INVALID_CONFIG where there is none
+// (PROV-9).
 type Metal struct {
 	BMC         string // canonical address; unique
 	Options     string // the driver's, a JSON object
@@ -45,8 +49,11 @@ func (m *Metal) check(w *work) error {
 		return invalid(w.name, "PROV-9", "a BMC address is missing or over %d bytes", MaxName)
 	case len(m.Addresses) > MaxAddresses || len(m.MACs) > MaxMACs:
 		return invalid(w.name, "PROV-9", "at most %d addresses and %d MACs", MaxAddresses, MaxMACs)
+	// Also where MACs name the machine: as a claim a placeholder would make one
+	// machine of all that share the firmware (MACH-1).
 	case m.Server != registration.ServerID{} && placeholder:
 		return invalid(w.name, "EDGE-13", "the product UUID is a firmware placeholder")
+	// A zero UUID counts as a placeholder: it names nobody.
 	case !m.ReportsMACs && len(m.MACs) == 0 && placeholder:
 		return invalid(w.name, "PROV-9", "the driver reports no MACs: name them, or the product UUID")
 	case m.Credentials != "" && (!strings.HasPrefix(m.Credentials, secretScheme) || len(m.Credentials) > MaxReference || !utf8.ValidString(m.Credentials)):
@@ -59,6 +66,8 @@ func (m *Metal) check(w *work) error {
 }
 
 // options refuses what is no JSON object, or looks like a credential.
+// The options stand in the row in clear and go out with every request to the BMC
+// (PROV-9).
 func (m *Metal) options(w *work) error {
 	if m.Options == "" {
 		return nil
@@ -74,6 +83,9 @@ func (m *Metal) options(w *work) error {
 }
 
 // credential reports whether a key at any depth of v looks like a credential's.
+// Values are not looked at, since nothing tells a password from a name. The words
+// refuse too much rather than too little: a driver can rename an option, but no
+// one can take back a secret that was stored.
 func credential(v any) bool {
 	switch v := v.(type) {
 	case []any:
@@ -99,6 +111,10 @@ func credential(v any) bool {
 //
 // A state with a registration row and no node is INVALID_INPUT: it is loaded
 // without the row (PROV-20).
+//
+// The caller has checked pool, site, hardware profile and drivers (PROV-17), and
+// reads Found in the commit's own transaction: from the index rows of the request,
+// the BMC, the UUID and each MAC.
 type EnrollMetal struct {
 	Call
 	NewID   NodeID
@@ -111,6 +127,8 @@ type EnrollMetal struct {
 func (EnrollMetal) Name() string { return "enroll" }
 
 func (in EnrollMetal) apply(w *work) error {
+	// A repeat is answered before anything it brings is looked at: its first try was
+	// checked, and its version is stale by its own doing (PROV-17).
 	if in.Request != "" && w.Node.Live() && w.Node.Request == in.Request {
 		return nil
 	}
@@ -126,6 +144,8 @@ func (in EnrollMetal) apply(w *work) error {
 	if err := w.assign(in.NewID); err != nil {
 		return err
 	}
+	// Before the axis moves, which asks for the MACs to set the deadline (MACH-5), and
+	// unchecked: inputs come last (EDGE-15), and a refusal drops the whole value.
 	w.Node.Metal = in.Metal
 	if err := w.prov(provision.Event{Event: onProv(provision.Enroll), By: in.By, Facts: w.provFacts(&World{})}); err != nil {
 		return err
@@ -153,6 +173,8 @@ func (in *EnrollMetal) bind(w *work) error {
 		n.Claims.Server = in.Metal.Server
 	}
 	w.fact(NodeEnrolled)
+	// A record that enrolls on its own is no one's to bind: whoever admitted it may be
+	// another machine (EDGE-20).
 	for _, m := range in.Metal.MACs {
 		if err := w.boot(w.record(m), netboot.Event{On: netboot.Bind, By: n.owner()}); err != nil {
 			return err
@@ -173,6 +195,9 @@ func (in *EnrollMetal) bind(w *work) error {
 // It touches no machine: it opens the attempt, and Needs then names the
 // workflow (PROV-4). Where the pool asks approver keys, what may erase is a
 // CONFLICT with reason NEEDS_BATCH until a batch carries it (EDGE-1).
+//
+// Call.By becomes the approver that grants name (MACH-7): it is the identity that
+// the API authenticated, never a service that passes the call on.
 type Verb struct {
 	Call
 	On      provision.Kind
@@ -207,10 +232,13 @@ func (in Verb) apply(w *work) error {
 	if err := in.inputs(w); err != nil {
 		return err
 	}
+	// The fact ties the commit to its batch; its keys were counted there (PROV-16).
 	if in.batch != "" {
 		w.facts = append(w.facts, Fact{Name: NodeBatched, Key: in.batch})
 		return nil
 	}
+	// Last, so that approvers are asked only for what would go through. The state
+	// before decides, since the verb has moved the node by now.
 	if in.World.Quorum > 0 && in.erases(&w.was.Node) {
 		return &Refused{Input: w.name, Req: "EDGE-1", Reason: "NEEDS_BATCH", code: sm.Conflict, Count: in.World.Quorum,
 			Why: "the pool asks approver keys for what may erase", Next: "make a batch of one, and have it approved"}
@@ -248,6 +276,8 @@ func (in *Verb) exists(w *work) error {
 // move decides the verb and what goes with it: the other axis's attempt that a
 // retirement takes over, and maintenance where an abort fails the node.
 func (in *Verb) move(w *work) error {
+	// The table lets retire take over any holder. From a retirement there is nothing
+	// to take, and two would wipe the machine under two epochs.
 	if in.On == provision.Retire && w.slot.Holder == Retirement {
 		return &Refused{Input: w.name, Req: "MACH-3", code: sm.Conflict, Why: "the inventory retires the machine already", Holder: w.slot}
 	}
@@ -281,9 +311,12 @@ func (in *Verb) tell(w *work) {
 func (in *Verb) facts(w *work) sm.Guard {
 	g := w.provFacts(&in.World)
 	wipe := in.Wipe
+	// A recovery wipes by the mode that the record kept: no caller can weaken it
+	// (PROV-5, EDGE-21).
 	if in.On == provision.Recover {
 		wipe = w.Node.Prov.Wipe
 	}
+	// No ramdisk is needed to wipe nothing (PROV-15).
 	if wipe == provision.WipeNone {
 		g |= provision.Capable
 	}
@@ -316,6 +349,8 @@ func (in *Verb) erases(n *Node) bool {
 
 // takeOver ends the attempt of another axis that held the machine which now
 // retires: its epoch is dead at once (EDGE-5, RUN-6).
+// A workflow has no case here: retire itself ends one, and a device's retirement
+// is refused where one holds the machine.
 func (w *work) takeOver() error {
 	switch w.slot.Holder {
 	case Setup:
@@ -329,6 +364,7 @@ func (w *work) takeOver() error {
 // failed is JOINT-7: a node that came to failed is put into maintenance
 // (PROV-2).
 func (w *work) failed() error {
+	// Only on the way in: an operator may have cleared maintenance since (SCHED-4).
 	if w.Node.Prov.State != provision.Failed || w.was.Node.Prov.State == provision.Failed {
 		return nil
 	}
