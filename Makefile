@@ -9,8 +9,10 @@ GO        ?= go
 TESTFLAGS ?=
 # COUNT runs of each benchmark that BENCH matches make one median.
 BENCH     ?= .
-BENCHTIME ?= 1s
+BENCHTIME ?= 300ms
 COUNT     ?= 5
+# SHORT leaves out the walk of three million states, a minute each run.
+SHORT     ?= -short
 # FUZZTIME is what each fuzz target gets.
 FUZZTIME  ?= 10s
 # VULNDB is asked only where it answers within five seconds.
@@ -53,8 +55,8 @@ vuln:
 
 ## bench: one table of every benchmark, peers beside ours
 bench:
-	@{ $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) ./...; \
-	   cd bench && $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) ./...; } \
+	@{ $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(SHORT) -benchtime $(BENCHTIME) -count $(COUNT) ./...; \
+	   cd bench && $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(SHORT) -benchtime $(BENCHTIME) -count $(COUNT) ./...; } \
 	| tee /dev/stderr | (cd bench && $(GO) run ./table)
 
 ## fuzz: every fuzz target for FUZZTIME

@@ -163,6 +163,9 @@ func BenchmarkRunSlices(b *testing.B) {
 // states and 143 million steps, with liveness. It takes a minute or two; run it
 // with -benchtime 1x.
 func BenchmarkRunProduct(b *testing.B) {
+	if testing.Short() {
+		b.Skip("takes a minute a run; leave out -short")
+	}
 	m := records(6)
 	m.Stable = func(record) bool { return true }
 	bench(b, m)

@@ -52,6 +52,10 @@ func settingUp(f *full) bool {
 
 func working(f *full) bool { return provision.Table.Open(f.Node.Prov.At) }
 
+// A crash needs no act of its own: of a control plane it is an input that
+// never came, or came again; of a booter or agent, a report that is never sent
+// or is lost. All of these are below.
+
 // registrationActs are the acts of the registration axis.
 func registrationActs() []do {
 	register := lifecycle.Register{NewID: selfID, Server: server, Inventory: found,
