@@ -18,6 +18,9 @@ import (
 // One sweeper serves all: it keeps nodes by this time, and gives each the
 // input when the time has come. A sweep that comes late, or twice, does no
 // harm.
+//
+// Rows has the time as a key of each node. Who steps the input decides what time it
+// is: a clock that runs ahead ends attempts that still had time.
 func Due(n *Node) (time.Time, Input, bool) {
 	var first time.Time
 	found := false
@@ -30,6 +33,8 @@ func Due(n *Node) (time.Time, Input, bool) {
 }
 
 // dues yields every deadline of n.
+// It has no boot records: enrolling has no deadline, and entries go with the
+// attempt that set them (MACH-5, BOOT-14).
 func dues(n *Node) func(func(time.Time) bool) {
 	return func(yield func(time.Time) bool) {
 		if t, _, ok := registration.Table.Due(n.Reg.At); ok && !yield(t) {
@@ -44,9 +49,12 @@ func dues(n *Node) func(func(time.Time) bool) {
 		if t, _, ok := run.Retirement.Due(n.Run.Retire); ok && !yield(t) {
 			return
 		}
+		// A sealed key that nobody fetched ends with the token that guards it (REG-6).
 		if n.Reg.Waiting != "" && !yield(n.Reg.Poll.Until) {
 			return
 		}
+		// One that is done is kept for its request ID alone, and needs no sweep to go
+		// (PROV-7).
 		for _, c := range n.Commands {
 			if !c.Done && !yield(c.Expires) {
 				return
@@ -66,6 +74,8 @@ func (Expire) Name() string { return "expire" }
 
 func (Expire) apply(w *work) error {
 	at, _, ok := Due(&w.Node)
+	// The usual answer to the slower of two sweepers, and no reason to alarm: the next
+	// look at the rows shows the new time.
 	if !ok || w.now.Before(at) {
 		return refuse(w.name, "MACH-4", sm.Conflict, "nothing of the node is due", "")
 	}
@@ -78,12 +88,16 @@ func (Expire) apply(w *work) error {
 		}
 	}
 	w.expireCommands()
+	// A workflow that ran out of time fails its node as one that reported failure
+	// (JOINT-7).
 	return w.failed()
 }
 
 // expireAttempts raises the expiry of each axis that is due.
 func (w *work) expireAttempts() error {
 	n := &w.Node
+	// Each axis names the event by which its state expires. At most one attempt is open
+	// (MACH-3), and to ask every axis is simpler than to know which.
 	overdue := func(t time.Time, ok bool) bool { return ok && !w.now.Before(t) }
 	if t, on, ok := registration.Table.Due(n.Reg.At); overdue(t, ok) {
 		if err := w.reg(registration.Event{Event: sm.Event[registration.Kind]{On: on}}); err != nil {
@@ -99,6 +113,7 @@ func (w *work) expireAttempts() error {
 		if err := w.run(run.Event{Event: sm.Event[run.Kind]{On: on}}); err != nil {
 			return err
 		}
+		// What waited for the run waits no longer; time is an end like any other (RUN-1).
 		if err := w.pending(); err != nil {
 			return err
 		}
@@ -113,6 +128,7 @@ func (w *work) expireAttempts() error {
 func (w *work) expireCommands() {
 	old := func(c Command) bool { return !w.now.Before(c.Expires) }
 	w.endCommands("expired", old)
+	// Now those that were done go too, silently: their end was told when it came.
 	if slices.ContainsFunc(w.Node.Commands, old) {
 		w.Node.Commands = slices.DeleteFunc(slices.Clone(w.Node.Commands), old)
 	}

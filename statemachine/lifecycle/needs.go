@@ -11,6 +11,10 @@ import (
 // Need is one thing that a node's state wants from the world. A reconciler
 // compares what is wanted with what it has begun, by node, epoch and verb; so
 // a crash between a commit and a call loses nothing.
+//
+// It is a wish, not an order: to read it begins nothing, and it is yielded again
+// until a report has moved the state. Whoever acts on it sends Epoch back in that
+// report. To act without such a memory starts a workflow once a pass.
 type Need struct {
 	Node  NodeID
 	Epoch uint64 // of the attempt; zero for what no attempt asks
@@ -22,6 +26,11 @@ type Need struct {
 }
 
 // The verbs of needs.
+//
+// An input answers each: a workflow that ended is a Report, RunReport or
+// RetireReport, as are evict and clean; off is OffConfirmed; the two begins are
+// BeginAcceptance and RunBegin; a command is CommandDone, a drain Drained. Nothing
+// answers set-offline: the need stands, and to set it twice does no harm.
 const (
 	NeedWorkflow   = "workflow"         // run What
 	NeedOff        = "power-off"        // and confirm it (BMC-2)
@@ -53,6 +62,8 @@ func Needs(n *Node) iter.Seq[Need] {
 
 // provNeeds is the workflow of the provision axis. A retirement that took the
 // machine over wants it off first, and still does when it has failed (EDGE-5).
+// What must be off comes before what would run: a workflow that began on a machine
+// that another attempt may still drive would meet its writes (RUN-6).
 func provNeeds(n *Node) []Need {
 	p := &n.Prov
 	switch {
@@ -60,10 +71,14 @@ func provNeeds(n *Node) []Need {
 		return nil // the owner's retirement asks for off by itself
 	case p.AwaitOff:
 		return []Need{{Epoch: p.Epoch, Verb: NeedOff}}
+	// An acceptance run, a rescue boot or an unrescue: the state is stable, so its name
+	// would not say which workflow to run (MACH-4).
 	case provision.Table.Open(p.At) && p.Activity != "":
 		return []Need{{Epoch: p.Epoch, Verb: NeedWorkflow, What: string(p.Activity)}}
 	case provision.Table.Open(p.At):
 		return []Need{{Epoch: p.Epoch, Verb: NeedWorkflow, What: string(p.State)}}
+	// Retired by a verb, of which the inventory knows nothing (RUN-9). It stands until
+	// the node is deleted.
 	case p.State == provision.Retired && n.Claims.Device != "":
 		return []Need{{Verb: NeedOffline, What: n.Claims.Device}}
 	case p.Queued && SlotOf(n).Holder == Free:
@@ -72,6 +87,8 @@ func provNeeds(n *Node) []Need {
 	return nil
 }
 
+// runNeeds is the owner's run. One that waits asks for nothing while the machine is
+// held: each try would be refused (MACH-3).
 func runNeeds(n *Node) []Need {
 	switch r := &n.Run; {
 	case r.State == run.Running:
@@ -82,6 +99,9 @@ func runNeeds(n *Node) []Need {
 	return nil
 }
 
+// retireNeeds is the step of the owner's retirement. The steps that wait for off,
+// and cleaning, have no deadline: they are wanted until they are done, and how
+// often to try is the reconciler's (from 5 min, doubling to 4 h, RUN-6).
 func retireNeeds(n *Node) []Need {
 	r := &n.Run.Retire
 	verb := map[run.RetireStep]string{run.Interrupting: NeedOff, run.Wiping: NeedWorkflow, run.AwaitingOff: NeedOff,
@@ -92,6 +112,9 @@ func retireNeeds(n *Node) []Need {
 	return []Need{{Epoch: r.Epoch, Verb: verb, What: string(r.State)}}
 }
 
+// commandNeeds are the power commands that wait and the drain. A command is carried
+// out before Until or not at all (PROV-7); a drain is looked at again at the
+// earliest end of an allocation, and every 5 min at least (SCHED-2).
 func commandNeeds(n *Node) []Need {
 	var needs []Need
 	if heldBy(n).Holder == Free { // else a command would drive a machine that an attempt holds

@@ -28,9 +28,13 @@ const (
 
 // nodeRow is the node's own row: the node without its registration row and
 // boot records, which have theirs.
+// Its Version counts the changes of all of them, so they are written in one commit
+// (API-1).
 type nodeRow Node
 
 // regRow is a registration row with the node that it belongs to.
+// Node is empty where the node is gone: only a register or a factory reset brings
+// the row another one (PROV-20).
 type regRow struct {
 	Schema uint32
 	Node   NodeID
@@ -46,6 +50,11 @@ type bootRow struct {
 // Rows yields all that a store keeps of s: primary and index rows, each key
 // once. It is a pure function of the value; a commit writes the difference to
 // the rows of the state before. A value that JSON cannot carry cannot occur.
+//
+// The commit deletes what only the state before has, and writes the outcome's facts
+// in the same transaction (EVENT-1). A new RowBy row whose key the store has with
+// another value must fail the commit: two machines claim one name, and to overwrite
+// the row would merge them.
 func Rows(s State) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		r := rows{yield: yield}
@@ -94,10 +103,12 @@ func (r *rows) node(n *Node) {
 	if n.ID == "" {
 		return
 	}
+	// A copy, so that what is taken out here stays in the value.
 	row := nodeRow(*n)
 	row.Reg, row.NICs = registration.Record{}, nil
 	r.record(RowNode+string(n.ID), row)
 	c := &n.Claims
+	// One form for both byte orders, so that they meet in one key (MACH-1).
 	server := ""
 	if c.Server != (registration.ServerID{}) {
 		server = c.Server.Key().String()
@@ -110,12 +121,16 @@ func (r *rows) node(n *Node) {
 			r.put(RowBy+by.what+by.name, []byte(n.ID))
 		}
 	}
+	// The sweeper reads these in key order up to now: it need not know which axes a
+	// node has, nor read nodes that wait for nothing.
 	if t, _, ok := Due(n); ok {
 		r.put(RowDue+dueKey(t)+"/"+string(n.ID), nil)
 	}
 }
 
 // dueKey orders by time; what is due at once comes first.
+// The 19 digits are of nanoseconds since 1970, padded so that keys sort as times
+// do, until 2262.
 func dueKey(t time.Time) string {
 	if t.IsZero() {
 		t = time.Unix(0, 0)
@@ -131,11 +146,14 @@ func (r *rows) registration(n *Node) {
 		return
 	}
 	row := regRow{Schema: Schema, Record: *reg}
+	// So that a live node that holds the UUID may take the row (EDGE-24).
 	if n.Deleted.IsZero() {
 		row.Node = n.ID
 	}
 	key := reg.Server.Key().String()
 	r.record(RowRegistration+key, row)
+	// Only hashes, so that a copy of the store opens nothing. A key of a ticket is
+	// found as the bound one is; what each opens is its scope's to say.
 	for _, secret := range [...]struct {
 		what string
 		hash registration.Hash
@@ -163,6 +181,8 @@ func (r *rows) boots(n *Node) {
 		if b.Candidate != "" {
 			r.put(RowBy+"candidate/"+b.Candidate+"/"+mac, nil)
 		}
+		// In every state: a decommissioned record keeps its address until it is purged
+		// (BOOT-12).
 		if b.Address.IsValid() {
 			r.put(RowBy+"address/"+b.Address.String(), []byte(mac))
 		}
@@ -197,6 +217,10 @@ func (*RowError) Code() string { return string(sm.Unavailable) }
 // write (MACH-8). States that this version does not know are kept. A second
 // node or registration row, and a registration row of a node that is not the
 // loaded one, are *RowError: a state is one machine (MACH-1).
+//
+// The caller gives the rows of one machine and of its site, read in one
+// transaction. Without the site's rows it is the zero Site, whose epochs start
+// anew: to step such a state gives out epochs twice (EDGE-7).
 func Load(all iter.Seq2[string, []byte]) (State, error) {
 	s := State{Node: Fresh()}
 	var reg *regRow
@@ -205,6 +229,7 @@ func Load(all iter.Seq2[string, []byte]) (State, error) {
 			return State{}, &RowError{key, err}
 		}
 	}
+	// After all rows, since they come in any order and this compares two of them.
 	if reg != nil {
 		if reg.Node != "" && reg.Node != s.Node.ID {
 			return State{}, &RowError{RowRegistration + reg.Record.Server.Key().String(), errForeign}
@@ -212,6 +237,8 @@ func Load(all iter.Seq2[string, []byte]) (State, error) {
 		s.Node.Reg = reg.Record
 		s.Node.Schema = max(s.Node.Schema, reg.Schema)
 	}
+	// What was written by hand, or by a version with other limits, is checked as if it
+	// were set now: else a pool might lend an address twice.
 	if err := s.Site.Policy.prepare(); err != nil {
 		return State{}, &RowError{RowSite + "policy", err}
 	}
@@ -236,6 +263,8 @@ func (s *State) load(key string, val []byte, reg **regRow) error {
 		if key != RowRegistration+(*reg).Record.Server.Key().String() {
 			return errMisplaced
 		}
+	// Whose record it is says nothing here: a state also holds strangers' records that
+	// its input names.
 	case strings.HasPrefix(key, RowBoot):
 		var row bootRow
 		if err := json.Unmarshal(val, &row); err != nil {
@@ -254,6 +283,8 @@ func (s *State) load(key string, val []byte, reg **regRow) error {
 
 // loadNode reads the node's own row, and keeps what other rows brought.
 func (s *State) loadNode(key string, val []byte) error {
+	// A part that an older version did not write yet is a fresh node's, not Go's zero
+	// value.
 	row := nodeRow(Fresh())
 	if err := json.Unmarshal(val, &row); err != nil {
 		return err
@@ -273,6 +304,7 @@ func (s *Site) load(name string, val []byte) error {
 	parts := map[string]any{"epoch": &s.Epoch, "policy": &s.Policy, "pool": &s.Pool, "auto-approve": &s.AutoApprove,
 		"enroll": &s.Enroll, "unapproved": &s.Unapproved, "discovered": &s.Discovered}
 	into, ok := parts[name]
+	// A newer version's part. A commit writes differences alone, so it stays as it is.
 	if !ok {
 		return nil
 	}
