@@ -2,6 +2,7 @@ package lifecycle_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/netip"
 	"slices"
 	"testing"
@@ -108,4 +109,15 @@ func TestExcluded(t *testing.T) {
 	newHost(t).do(lifecycle.SetPolicy{Call: ops, Policy: p})
 	p.Exclude = append(p.Exclude, netip.MustParseAddr("10.9.9.9"))
 	newHost(t).refused(sm.InvalidInput, lifecycle.SetPolicy{Call: ops, Policy: p})
+}
+
+// REG-4: a stranger who registers as a machine in setup learns nothing of it.
+func TestAnonymousRefusalNamesNoHolder(t *testing.T) {
+	h := newHost(t)
+	h.do(h.announce())
+	h.do(h.approveSetup()).reg(registration.SettingUp)
+	_, err := lifecycle.Step(h.State, h.register(), h.now)
+	if _, told := errors.AsType[*lifecycle.Detailed](err); err == nil || told {
+		t.Errorf("got %v; want a conflict without a holder", err)
+	}
 }

@@ -189,11 +189,13 @@ func (w *work) boot(i int, e netboot.Event) error {
 	return nil
 }
 
-// detail adds to an axis's conflict who holds the machine.
+// detail adds to an axis's conflict who holds the machine. An anonymous caller
+// is not told (REG-4).
 func (w *work) detail(err error) error {
 	r, ok := err.(*sm.Refused)
 	holder := heldBy(&w.was.Node)
-	if !ok || holder.Holder == Free || r.Code() != string(sm.Conflict) {
+	anonymous := w.name == string(registration.Register)
+	if !ok || anonymous || holder.Holder == Free || r.Code() != string(sm.Conflict) {
 		return err
 	}
 	return &Detailed{Refused: r, Holder: holder}
