@@ -66,11 +66,11 @@ type Filter struct {
 	Prefix  string // those whose type begins so; "" for any
 }
 
-// Validate refuses a prefix that is not [a-z][a-z0-9.-]{0,63} (EVENT-1), with
+// Validate refuses a prefix that is not [a-z][a-z0-9._-]{0,63} (EVENT-1), with
 // [*Malformed].
 func (f Filter) Validate() error {
-	if f.Prefix != "" && !typeName(f.Prefix, maxPrefix, false) {
-		return malformed("type prefix", "want [a-z][a-z0-9.-]{0,63} (EVENT-1)")
+	if f.Prefix != "" && !typeName(f.Prefix, maxPrefix) {
+		return malformed("type prefix", "want [a-z][a-z0-9._-]{0,63} (EVENT-1)")
 	}
 	return nil
 }

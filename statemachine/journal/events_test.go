@@ -67,7 +67,7 @@ func FuzzParseCursor(f *testing.F) {
 func TestPrefixes(t *testing.T) { // EVENT-1
 	for prefix, ok := range map[string]bool{
 		"": true, "n": true, "node.": true, "node.pxe-mac": true, "a1": true, strings.Repeat("a", 64): true,
-		strings.Repeat("a", 65): false, "Node": false, "1a": false, ".a": false, "-a": false, "a_b": false, "a b": false, "a\n": false, "é": false,
+		strings.Repeat("a", 65): false, "registration.awaiting_setup": true, "_a": false, "Node": false, "1a": false, ".a": false, "-a": false, "a b": false, "a\n": false, "é": false,
 	} {
 		err := Filter{Prefix: prefix}.Validate()
 		if _, refused := errors.AsType[*Malformed](err); refused == ok {

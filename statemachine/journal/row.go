@@ -102,7 +102,7 @@ func (r Row) validate() error {
 // validate reports the first thing by which f is no fact.
 func (f Fact) validate() error {
 	switch {
-	case !typeName(f.Type, MaxType, true):
+	case !typeName(f.Type, MaxType):
 		return malformed("type", "%d bytes that are no name of a fact (EVENT-2)", len(f.Type))
 	case len(f.Subject) > MaxSubject:
 		return malformed("subject", "%d bytes, want at most %d", len(f.Subject), MaxSubject)
@@ -113,12 +113,13 @@ func (f Fact) validate() error {
 }
 
 // typeName reports whether s is a lower-case letter followed by lower-case
-// letters, digits, dots and dashes, and underscores where they are allowed.
-func typeName(s string, longest int, underscores bool) bool {
+// letters, digits, dots, dashes and underscores: states such as awaiting_setup
+// end the names of facts (EVENT-2).
+func typeName(s string, longest int) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
 		case 'a' <= c && c <= 'z':
-		case i > 0 && ('0' <= c && c <= '9' || c == '.' || c == '-' || c == '_' && underscores):
+		case i > 0 && ('0' <= c && c <= '9' || c == '.' || c == '-' || c == '_'):
 		default:
 			return false
 		}
