@@ -35,9 +35,13 @@ func (in Disable) apply(w *work) error {
 	if w.was.Node.Reg.State != registration.Disabled {
 		w.closeSession()
 	}
+	// Even where nothing changed: a stale version is a conflict all the same (EDGE-15).
 	return w.call(in.Call)
 }
 
+// closeSession ends the session in the record, once. The gateway that carries it
+// learns of that by its feed, and without one only when the certificate expires
+// (ID-2).
 func (w *work) closeSession() {
 	if w.Node.Conn.close(w.now) {
 		w.fact(SessionEnded)
@@ -70,10 +74,13 @@ func (in FactoryReset) apply(w *work) error {
 	if err := w.answers(&in.World); err != nil {
 		return err
 	}
+	// A disabled row may stand without a node, since its node was deleted; the machine
+	// comes back as a new one (PROV-20).
 	if err := w.assign(in.NewID); err != nil {
 		return err
 	}
 	w.Node.Claims.Server = w.Node.Reg.Server
+	// None where the node was just made: its records went with the old one (BOOT-4).
 	if err := w.bootAll(netboot.Reset, w.Node.owns); err != nil {
 		return err
 	}
@@ -85,6 +92,8 @@ func (in FactoryReset) apply(w *work) error {
 // and operator taints stay (REG-12, EDGE-3).
 func (w *work) startAnew() error {
 	n := &w.Node
+	// With the zero World: what on the machine forbids a reset the registration table
+	// has asked already (REG-18).
 	if err := w.prov(provision.Event{Event: onProv(provision.End), Facts: w.provFacts(&World{})}); err != nil {
 		return err
 	}
@@ -94,6 +103,8 @@ func (w *work) startAnew() error {
 	if err := w.retire(run.RetireEvent{Event: sm.Event[run.RetireKind]{On: run.EndSteps}}); err != nil {
 		return err
 	}
+	// The number of the newest session stays, so that late news of it is still old
+	// (LIVE-6).
 	sched, _, err := schedule.Step(n.Sched, schedule.Event{On: schedule.Reset})
 	n.Sched, n.Conn, n.Conditions, n.Inventory = sched, Connectivity{Session: n.Conn.Session}, nil, Inventory{}
 	w.cancelCommands()
@@ -127,6 +138,8 @@ func (w *work) revoke(why string) {
 	for _, serial := range n.Identity.Live {
 		w.facts = append(w.facts, Fact{Name: CertificateEnded, Key: serial, Why: why})
 	}
+	// Raised by each call, also where no certificate is live: it is all that keeps out
+	// an identity that the record knows no more.
 	n.Identity.Generation++
 	n.Identity.Live = nil
 	n.Prov.Proof = provision.Hash{} // evidence counts by the identity that signed it (PROV-19)
@@ -135,6 +148,8 @@ func (w *work) revoke(why string) {
 }
 
 // cancelCommands drops what waits in the node's queue (PROV-8).
+// Unlike the end of one command it drops the request IDs too: the machine that they
+// were meant for is gone or starts anew, and an old ID must not answer for it.
 func (w *work) cancelCommands() {
 	w.endCommands("cancelled", func(Command) bool { return true })
 	w.Node.Commands = nil
@@ -145,6 +160,9 @@ func (w *work) cancelCommands() {
 //
 // It is disable-first: CONFLICT from approved and setting_up. An absent row is
 // success without effect.
+//
+// For an absent row no World is asked for, so that a retry succeeds while the rest
+// of the site is away.
 type DeleteRow struct {
 	Call
 	World World
@@ -165,6 +183,8 @@ func (in DeleteRow) apply(w *work) error {
 	if err := w.call(in.Call); err != nil {
 		return err
 	}
+	// Once approved is for good: neither reset nor re-arm makes the row one that goes
+	// alone (EDGE-8).
 	if was.State == registration.Absent || !was.OnceApproved && w.otherAxis() {
 		return nil
 	}
@@ -193,6 +213,8 @@ func (in *DeleteRow) facts(w *work) (g sm.Guard, open int, err error) {
 	if n.Prov.State != provision.Absent {
 		ev := provision.Event{Event: onProv(provision.Delete), Facts: w.provFacts(&in.World)}
 		_, err := provision.Table.Next(n.Prov.State, provision.Delete, provision.Guards(&n.Prov, &ev))
+		// Only the state's refusal anchors the row. What else the table may say, open
+		// allocations above all, the guards below tell with their own count.
 		if r, ok := err.(*sm.Refused); ok && r.Code() == string(sm.InvalidState) {
 			g |= registration.Anchored
 		}
@@ -219,6 +241,8 @@ func (in *DeleteRow) held(w *work) bool {
 
 // countOf adds to a refusal how many stand in the way, so that a caller knows
 // what to release. Other refusals stay as they are.
+//
+// Only conflicts are counted: to release something cures no other code.
 func countOf(err error, count int) error {
 	r, ok := err.(*sm.Refused)
 	if d, detailed := err.(*Detailed); detailed {
@@ -248,6 +272,8 @@ type DeleteNode struct {
 func (DeleteNode) Name() string { return "node-delete" }
 
 func (in DeleteNode) apply(w *work) error {
+	// Ahead of the version, which a retry has as it was before its first try (PROV-8).
+	// The fact stands once, with the commit that buried the node.
 	if !w.Node.Live() {
 		return nil
 	}
@@ -260,6 +286,8 @@ func (in DeleteNode) apply(w *work) error {
 	if err := w.answers(&in.World); err != nil {
 		return err
 	}
+	// A setup in progress refuses here: its row cannot leave without ending the attempt
+	// that writes the disks (PROV-20).
 	if err := w.reg(registration.Event{Event: on(registration.Withdraw)}); err != nil {
 		return err
 	}
@@ -293,6 +321,9 @@ func (in *DeleteNode) legal(w *work) error {
 // bury makes the node a tombstone: claims freed, identity revoked, boot
 // records decommissioned, commands cancelled, the attempt of its own axis
 // ended (PROV-8). Its registration row is already as it will be.
+//
+// What stays is what others refer to: ID, version, time of the delete, and the
+// generation, below which no identity ever comes back (PROV-20, ID-2).
 func (w *work) bury(world World) error {
 	n := &w.Node
 	if err := w.prov(provision.Event{Event: onProv(provision.Delete), Facts: w.provFacts(&world)}); err != nil {
@@ -303,6 +334,7 @@ func (w *work) bury(world World) error {
 	}
 	w.revoke(revokedByDelete)
 	w.cancelCommands()
+	// From here on the claims are free: whoever names one of them is a new node.
 	n.Claims, n.Metal, n.Inventory, n.Conditions = Claims{}, Metal{}, Inventory{}, nil
 	n.Run, n.Sched, n.Conn, n.Request = run.New(), schedule.New(), Connectivity{}, ""
 	n.Deleted = w.now
@@ -325,6 +357,7 @@ func (w *work) goesAlong(b *netboot.Record) bool {
 // retiredJoint is JOINT-6: a node that came to its end by either axis loses
 // identity, boot records and registration (PROV-10, RUN-9).
 func (w *work) retiredJoint() error {
+	// The joint is the step into the end, and so is done once.
 	if !w.Node.retired() || w.was.Node.retired() {
 		return nil
 	}

@@ -15,6 +15,8 @@ import (
 // It works on the difference between the state before and the state made, and
 // may still refuse: then the whole step never was.
 func (w *work) settle() error {
+	// Entries and marks go before addresses and facts are worked out, as they may
+	// change records; the version is last, since facts are what it counts.
 	w.preempt()
 	w.endEntries()
 	w.dismiss()
@@ -26,6 +28,7 @@ func (w *work) settle() error {
 	}
 	w.count()
 	w.tell()
+	// A record that came to absent has no row; until here its address was still to see.
 	if w.cloned {
 		gone := func(b netboot.Record) bool { return b.State == netboot.Absent }
 		w.Node.NICs = slices.DeleteFunc(w.Node.NICs, gone)
@@ -68,6 +71,7 @@ func (w *work) settlePool() error {
 	if !w.cloned {
 		return nil
 	}
+	// What was held before and is held no more.
 	for i := range w.was.Node.NICs {
 		b := &w.was.Node.NICs[i]
 		if j := w.Node.nic(b.MAC); b.Address.IsValid() && (j < 0 || w.Node.NICs[j].Address != b.Address) && w.Site.lends(b.Address) {
@@ -78,6 +82,8 @@ func (w *work) settlePool() error {
 			w.Site.Pool = p
 		}
 	}
+	// What is held now and was not. A Take that fails means that the value offered an
+	// address twice, and refuses the step: no two machines ever get one.
 	for i := range w.Node.NICs {
 		b := &w.Node.NICs[i]
 		if j := w.was.Node.nic(b.MAC); b.Address.IsValid() && (j < 0 || w.was.Node.NICs[j].Address != b.Address) {
@@ -101,6 +107,8 @@ func (w *work) count() {
 }
 
 // unapproved is 1 for a row that was never approved, else 0.
+// A row that was disabled before anybody approved it counts on: a stranger made it,
+// and only an approval or a delete frees its place (REG-10).
 func unapproved(n *Node) int {
 	if n.Reg.State == registration.Absent || n.Reg.OnceApproved {
 		return 0
@@ -128,6 +136,8 @@ func (w *work) tell() {
 		w.factWhy("registration."+string(is.Reg.State), is.Reg.LastError)
 	}
 	w.tellBoot()
+	// By state or epoch: an attempt that begins again in its state is news as well, as
+	// of an acceptance run in adopting.
 	if was.Prov.State != is.Prov.State || was.Prov.Epoch != is.Prov.Epoch {
 		w.tellProv(&is.Prov)
 	}
@@ -141,6 +151,7 @@ func (w *work) tell() {
 		w.fact("node.connectivity." + is.Conn.Link.String())
 	}
 	w.tellKeys()
+	// The edge alone: whoever could use the node before is not woken again (TAINT-2).
 	if to := audience(is); to != nobody && to != audience(was) && is.Live() {
 		w.factWhy(NodeWake, to)
 	}
@@ -186,6 +197,7 @@ func (w *work) tellBoot() {
 // tellKeys says which keys were made and which revoked, by ID (REG-11).
 func (w *work) tellKeys() {
 	was, is := keysOf(&w.was.Node.Reg), keysOf(&w.Node.Reg)
+	// Most steps touch no key.
 	if was == is {
 		return
 	}
