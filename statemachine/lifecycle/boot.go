@@ -23,6 +23,9 @@ import (
 // passes by changes nothing: last_seen is a ledger's (MACH-9). With the pool
 // exhausted a new MAC is recorded all the same, and a known one is answered
 // UNAVAILABLE (EDGE-19).
+//
+// Whatever comes of it, this packet is not answered: the client's retry is, by the
+// record as it stands then (BOOT-22). Tag, Spoken and Oldest are read in the commit's own transaction.
 type Sighted struct {
 	MAC     netboot.MAC
 	Product netboot.ServerID // as sent; zero when none was
@@ -40,6 +43,8 @@ func (in Sighted) apply(w *work) error {
 		return nil // it lives in the ledger alone (EDGE-19)
 	}
 	i := w.record(in.MAC)
+	// Sight before admission: only a record that stands can be admitted, and it stands
+	// also where admission fails.
 	if err := w.boot(i, netboot.Event{On: netboot.Sight, Product: in.Product}); err != nil {
 		return err
 	}
@@ -48,6 +53,8 @@ func (in Sighted) apply(w *work) error {
 		w.facts = append(w.facts, Fact{Name: AdmissionFailed, MAC: in.MAC, Why: "no free address"})
 		return nil // the record stands; only the admission failed (EDGE-19)
 	}
+	// Nothing moved. The slice as it came in says so to settle: a segment that boots
+	// again and again must cost no commit.
 	if known && w.Node.NICs[i] == w.was.Node.NICs[w.was.Node.nic(in.MAC)] {
 		w.Node.NICs, w.cloned = w.was.Node.NICs, false
 	}
@@ -66,6 +73,8 @@ func code(err error) string {
 // that hold an address, or are a machine's or its candidate, are never evicted
 // (BOOT-16).
 func (in *Sighted) room(w *work) bool {
+	// The bound is the site's count and no scan: a flood of MACs is just when a scan
+	// would hurt.
 	if w.Site.Discovered < orDefault(w.Site.Policy.MaxDiscovered, MaxDiscovered) {
 		return true
 	}
@@ -89,6 +98,10 @@ func (in *Sighted) admission(w *work) netboot.Event {
 }
 
 // lend offers the lowest free address to an event that may reserve one.
+//
+// It is an offer. A record that holds an address keeps its own (BOOT-19), and only
+// settle takes from the pool what a record came to hold. An exhausted pool offers
+// nothing, and the axis refuses where it needs an address.
 func (w *work) lend(e *netboot.Event) {
 	if a, ok := w.Site.Pool.Lowest(); ok {
 		e.Address = a
@@ -100,6 +113,9 @@ func (w *work) lend(e *netboot.Event) {
 // decommission, reactivate, purge or set-mode. It reaches what belongs to no
 // machine: a bound record leaves with its machine (BOOT-4), so that
 // decommissioning it by hand is a CONFLICT. Purge frees the address.
+//
+// Mode rescue is the exception: it may be set on any record, also a machine's, and
+// stays until it is set back (BOOT-5).
 type BootVerb struct {
 	Call
 	On     netboot.Kind
@@ -120,10 +136,13 @@ func (in BootVerb) apply(w *work) error {
 		e.Facts |= netboot.Claimed
 	}
 	w.lend(&e)
+	// Enroll by hand makes a record that is absent (EDGE-19); to the other verbs it is
+	// NOT_FOUND (EDGE-17), and the empty one is dropped with the step.
 	i := w.record(in.MAC)
 	if err := w.boot(i, e); err != nil {
 		return err
 	}
+	// The same mode again changes no record, and is not told.
 	if in.On == netboot.SetMode && w.cloned {
 		w.factWhy("boot.mode", string(in.Mode))
 	}
@@ -153,6 +172,9 @@ const MaxArgs = 2048
 // unbound or absent record is bound to the machine. The entry is served instead
 // of the state's own answer, and goes with the attempt (see settle). A caller
 // that does not hold the machine is told who does.
+//
+// It needs no operator: the right to boot the machine came with the attempt. The
+// image is named here and served only where a booter has it staged (BOOT-6).
 type SetEntry struct {
 	Epoch uint64 // of the holder's attempt
 	MAC   netboot.MAC
@@ -167,6 +189,7 @@ func (in SetEntry) apply(w *work) error {
 	if err := w.live(); err != nil {
 		return err
 	}
+	// Zero is no attempt's epoch, though a slot that waits by reminder may show it.
 	if w.slot.Holder == Free || w.slot.Epoch != in.Epoch || in.Epoch == 0 {
 		return &Refused{Input: w.name, Req: "MACH-3", code: sm.Conflict, Holder: w.slot, Why: "the caller does not hold the machine"}
 	}
@@ -174,6 +197,8 @@ func (in SetEntry) apply(w *work) error {
 		return &Refused{Input: w.name, Req: "BOOT-14", code: sm.Conflict, Holder: w.slot, Why: "the attempt is at a step that boots nothing"}
 	}
 	i := w.record(in.MAC)
+	// Whoever sends the machine's UUID could be any MAC of the segment, and would be
+	// served what is meant for the machine.
 	if w.Node.awaitsMAC() && !w.Node.owns(&w.Node.NICs[i]) {
 		return refuse(w.name, "BOOT-15", sm.Conflict, "the machine still waits for its MAC, and this one may be a stranger's", "confirm the MAC first")
 	}
@@ -197,6 +222,9 @@ func (in *SetEntry) check(w *work) error {
 // Proposal is what makes a MAC the candidate of a machine (BOOT-11): what the
 // BMC did and what ledgers of sightings know. Each is evidence against a
 // stranger on the segment that shows the machine's UUID as its own.
+//
+// The zero Proposal proves nothing. The caller works the fields out over the
+// sightings of all booters, and takes a UUID in both byte orders as one (MACH-1).
 type Proposal struct {
 	MAC         netboot.MAC
 	Cycled      bool // the machine's BMC just power-cycled it into PXE
@@ -226,10 +254,13 @@ func (in Propose) apply(w *work) error {
 	if err := w.boot(i, e); err != nil {
 		return err
 	}
+	// The UUID is the record's, of its first sighting: no later packet can change it.
 	if p := registration.ServerID(w.Node.NICs[i].Product); p.Placeholder() || p.Key() != w.Node.Claims.Server.Key() {
 		return refuse(w.name, "BOOT-11", sm.Conflict, "the MAC was not seen with the machine's product UUID", "confirm the MAC by hand")
 	}
 	w.facts = append(w.facts, Fact{Name: MACDiscovered, MAC: in.MAC})
+	// Even so the ramdisk must report the same UUID and NICs before any write
+	// (BOOT-11).
 	if in.Trusted {
 		e.On = netboot.Bind
 		if err := w.boot(i, e); err != nil {
@@ -264,6 +295,9 @@ func (w *work) awaitsMAC() error {
 
 // ConfirmMAC is JOINT-10: a person says that a MAC is the machine's, the
 // candidate or another (BOOT-17). The waiting boot goes on from it.
+//
+// Nothing here proves the MAC. The person answers for it, and the ramdisk must
+// still report the machine's UUID and NICs before any write (BOOT-11).
 type ConfirmMAC struct {
 	Call
 	MAC netboot.MAC
@@ -277,6 +311,7 @@ func (in ConfirmMAC) apply(w *work) error {
 		return err
 	}
 	i := w.record(in.MAC)
+	// Ahead of the binding, which takes the mark away.
 	why := "another MAC than the candidate"
 	if w.Node.NICs[i].Candidate == string(w.Node.ID) {
 		why = "the candidate"
@@ -293,6 +328,10 @@ func (in ConfirmMAC) apply(w *work) error {
 // exclusion makes a new pool, without the addresses that records hold. The same
 // policy again changes nothing. Attempts that are under way keep what they
 // were approved with (SET-5).
+//
+// Reserved is every address that a boot record of the site holds, decommissioned
+// ones too, read in the commit's own transaction: one that is left out is lent a
+// second time.
 type SetPolicy struct {
 	Call
 	Policy   Policy
@@ -304,6 +343,7 @@ func (SetPolicy) Name() string { return "set-policy" }
 
 func (in SetPolicy) apply(w *work) error {
 	p := in.Policy
+	// Before the comparison, which takes the parsed allow-list in.
 	if err := p.prepare(); err != nil {
 		return err
 	}
@@ -327,6 +367,7 @@ func (w *work) newPool(p *Policy, reserved []netip.Addr) error {
 		return nil
 	}
 	exclude := append([]netip.Addr{p.Gateway, p.Server}, p.Exclude...)
+	// Records may hold addresses of the network before; NewPool passes them by.
 	pool, err := NewPool(p.Network, append(exclude, reserved...)...)
 	w.Site.Pool = pool
 	return err
@@ -352,9 +393,11 @@ func (SetWindow) Name() string { return "set-window" }
 func (in SetWindow) apply(w *work) error {
 	name, was := WindowClosed, w.Site
 	if in.Window != (Window{}) {
+		// To NewWindow no slots mean no budget, which is a window for everyone.
 		if in.Window.Budget && in.Window.Slots == 0 {
 			return invalid(w.name, "REG-7", "a budget of no slots opens nothing; close the window instead")
 		}
+		// Again, by the time of the step: the 24 h count from there (REG-7).
 		win, err := NewWindow(w.now, in.Window.End, in.Window.Slots)
 		if err != nil {
 			return err

@@ -9,6 +9,10 @@ import (
 // Listed is a device that the inventory newly has (MACH-1, MACH-2). A state with
 // a registration row and no node is INVALID_INPUT: it is loaded without the row
 // (PROV-20).
+//
+// Found comes from the index row of the device, and of whatever else the inventory
+// says that the machine is known by. A device that is listed again changes
+// nothing, so an adapter may send its whole list at each pass.
 type Listed struct {
 	NewID  NodeID
 	Found  []NodeID
@@ -19,6 +23,7 @@ type Listed struct {
 func (Listed) Name() string { return "listed" }
 
 func (in Listed) apply(w *work) error {
+	// An empty claim is no claim: the node would be one that nothing names.
 	if in.Device == "" {
 		return invalid(w.name, "MACH-1", "a device has a name of at most %d bytes", MaxName)
 	}
@@ -46,6 +51,8 @@ func (in Listed) apply(w *work) error {
 }
 
 // device refuses what only a device of the inventory has.
+// It is NOT_FOUND and no conflict: to a node without the axis its inputs do not
+// exist, as metal verbs do not to one without a BMC (PROV-14).
 func (w *work) device() error {
 	if err := w.live(); err != nil {
 		return err
@@ -57,6 +64,8 @@ func (w *work) device() error {
 }
 
 // runs refuses a run on what is no device, or is out of service for good.
+// What ends a run asks device alone: a late report must reach a retired node too,
+// and be told that it repeats or is stale.
 func (w *work) runs() error {
 	if err := w.device(); err != nil {
 		return err
@@ -66,6 +75,10 @@ func (w *work) runs() error {
 
 // RunRequest is the owner's desired_action (RUN-1). The current action asked
 // again is consumed; another waits for the run's end, and the newest wins.
+//
+// An adapter may send it at every pass while the field is set: only what is new
+// makes a fact. It never begins a run by itself (see RunBegin), so it is accepted
+// while the machine is held, and refused where the device is to go (RUN-6).
 type RunRequest struct{ Action run.Action }
 
 // Name is run-request.
@@ -82,6 +95,8 @@ func (in RunRequest) apply(w *work) error {
 	if err := w.run(run.Event{Event: onRun(run.Request), Action: in.Action}); err != nil {
 		return err
 	}
+	// To go back to the current action drops the one that waited, which the journal
+	// shows as a request.
 	switch {
 	case w.Node.Run.Next != was.Next && w.Node.Run.Next != "":
 		w.factWhy(RunPending, string(in.Action))
@@ -96,6 +111,10 @@ func onRun(k run.Kind) sm.Event[run.Kind] { return sm.Event[run.Kind]{On: k} }
 // RunBegin is the reconciler that gives a waiting run the machine. What is
 // missing (the slot, the serial, the pin, a free machine) is a CONFLICT that
 // says which, and the run goes on waiting.
+//
+// Serial is read again here, since the disk may have been changed while the run
+// waited: what is given now goes into the grant, and the machine must show the
+// same before the first write (RUN-4, DISK-3).
 type RunBegin struct {
 	World  World
 	Serial string // install_disk_serial, as the inventory has it now
@@ -109,6 +128,8 @@ func (in RunBegin) apply(w *work) error {
 	if err := w.runs(); err != nil {
 		return err
 	}
+	// Ahead of the table: its refusal is shown to the owner as the reason of the wait,
+	// and must not rest on a count that nobody could read.
 	if err := w.answers(&in.World); err != nil {
 		return err
 	}
@@ -116,6 +137,7 @@ func (in RunBegin) apply(w *work) error {
 		return err
 	}
 	err := w.run(run.Event{Event: onRun(run.Begin), Serial: in.Serial, Facts: w.runFacts(&in.World, in.Pin)})
+	// attest writes nothing, and so may run on a machine that is deployed (RUN-10).
 	if err != nil || !w.Node.Run.Action.Writes() {
 		return countOf(err, in.World.Open)
 	}
@@ -162,6 +184,8 @@ func (RunCancel) apply(w *work) error {
 	return w.run(run.Event{Event: onRun(run.Interrupt)})
 }
 
+// runFacts are the guards of a run that would begin. Held is by any attempt, and by
+// one that failed before the machine was confirmed off (EDGE-5).
 func (w *work) runFacts(world *World, pin bool) sm.Guard {
 	var g sm.Guard
 	if heldBy(&w.was.Node).Holder != Free {
@@ -203,6 +227,7 @@ func (in RunReport) apply(w *work) error {
 
 // pending asks for the action that waited for this run's end (RUN-1).
 func (w *work) pending() error {
+	// A retirement has the last word: what waited behind the run is dropped (RUN-6).
 	r := &w.Node.Run
 	if r.Next == "" || r.State == run.Waiting || r.State == run.Running || r.Retiring() {
 		return nil
@@ -218,6 +243,9 @@ func (w *work) pending() error {
 // Found running it needs all that RunBegin needs, and gets its grant like any
 // other run. Where no such request waits, that is a CONFLICT and the engine must
 // stop the run; one that ended changes nothing there.
+//
+// Action is what the engine's run does, as the engine says, and never what the
+// owner asked for: that would make any stray run the one that was wanted.
 type RunFound struct {
 	On     run.Kind // found-running, found-succeeded or found-failed
 	Action run.Action
@@ -245,6 +273,8 @@ func (in RunFound) apply(w *work) error {
 	if err != nil || w.Node.Run == was {
 		return countOf(err, in.World.Open)
 	}
+	// Only a run that goes on to write needs the world. One that ended is recorded also
+	// while allocations cannot be read.
 	if in.On == run.FoundRunning {
 		if err := w.answers(&in.World); err != nil {
 			return err
@@ -263,6 +293,10 @@ func (in RunFound) apply(w *work) error {
 // RUN-9). A setup or run that holds the machine is dead at once; a provision
 // workflow is a conflict, and so is an open allocation (PROV-13). On a node
 // that is retired already, nothing is left to do.
+//
+// It may be sent at every pass while the status stands. The serial is needed as for
+// a run that writes: a retirement that could name no disk would end as if it had
+// erased one (RUN-4).
 type RetireDevice struct {
 	Serial string
 	World  World
@@ -285,6 +319,8 @@ func (in RetireDevice) apply(w *work) error {
 		return err
 	}
 	e := run.RetireEvent{Event: onRetire(run.Decommission), Serial: in.Serial}
+	// Whatever ran may drive the machine on though its epoch is dead, so the first step
+	// is off and not the wipe (RUN-6).
 	if heldBy(&w.was.Node).Holder != Free {
 		e.Facts = run.SlotHeld
 	}
@@ -294,10 +330,13 @@ func (in RetireDevice) apply(w *work) error {
 	if err := w.takeOver(); err != nil {
 		return err
 	}
+	// A run that only waits held nothing, so takeOver did not end it.
 	return w.run(run.Event{Event: onRun(run.Interrupt)})
 }
 
 // free refuses what a retirement may not take over.
+// A provision workflow is not taken over, as a setup or run is: it may be half way
+// through an erase that somebody approved, and its own axis has abort and retire.
 func (in *RetireDevice) free(w *work) error {
 	if err := w.answers(&in.World); err != nil {
 		return err
@@ -318,6 +357,9 @@ func onRetire(k run.RetireKind) sm.Event[run.RetireKind] {
 // RetireReport is a step of the retirement that ended: wiped, wipe-failed,
 // evicted or cleaned. The last of them is JOINT-6: identity, boot records and
 // registration row go in its commit.
+//
+// Why is told and decides nothing: an eviction that left workloads behind goes on
+// all the same (RUN-5).
 type RetireReport struct {
 	On    run.RetireKind
 	Epoch uint64 // of wiped, wipe-failed and evicted
@@ -331,6 +373,8 @@ func (in RetireReport) apply(w *work) error {
 	if err := w.device(); err != nil {
 		return err
 	}
+	// The retirement's other events have inputs that ask more: the owner, the sweeper,
+	// and a machine that is off.
 	switch in.On {
 	case run.Wiped, run.WipeFailed, run.Evicted, run.Cleaned:
 	default:
@@ -351,6 +395,10 @@ func (in RetireReport) apply(w *work) error {
 // there is no BMC, with the retirement's own epoch and one-time token (RUN-5).
 // Of a machine that was taken from another holder it says nothing: that waits
 // (RUN-6). For another attempt, or where nothing waits for off, it is a CONFLICT.
+//
+// The caller begins its two reads after it has seen the need, at least 3 s apart
+// (BMC-2). A read from before the attempt proves nothing: Epoch is how it says for
+// which attempt it looked.
 type OffConfirmed struct {
 	Epoch uint64 // of the attempt that asked; 0 where its step has none
 	Word  bool   // the agent's word, token checked
@@ -363,6 +411,8 @@ func (in OffConfirmed) apply(w *work) error {
 	if err := w.live(); err != nil {
 		return err
 	}
+	// A word is weaker than a read: where a BMC exists, it is asked. The token is the
+	// caller's to check, since only the epoch stands in the record.
 	if in.Word && (w.Node.Claims.BMC != "" || in.Epoch == 0 || !w.Node.Run.Retiring()) {
 		return refuse(w.name, "RUN-5", sm.Conflict, "an agent's word proves off only where there is no BMC, to the retirement that it ran", "read the machine's power state")
 	}
@@ -378,6 +428,8 @@ func (in OffConfirmed) apply(w *work) error {
 			return err
 		}
 	}
+	// Off is off for both: a retirement of the provision axis that failed while it
+	// waited lets the machine go as well (EDGE-5).
 	if !w.Node.Prov.AwaitOff {
 		return nil
 	}

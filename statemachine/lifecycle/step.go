@@ -13,6 +13,10 @@ import (
 
 // Outcome is what a step made of a state: the whole next value, and the facts
 // to publish. Without facts nothing changed, and nothing is to be written.
+//
+// An outcome is written whole or not at all, rows and facts in one commit
+// (EVENT-1), and only if the rows that Next was made from are still the ones in the
+// store. A clash is no error: read again, step again.
 type Outcome struct {
 	Next  State
 	Facts []Fact
@@ -20,6 +24,9 @@ type Outcome struct {
 
 // Input is something that happens to a node or a site. The inputs of this
 // package are all there are.
+//
+// Inputs are values. One may be stepped many times, by retries and by explorers,
+// and decides anew each time; nothing in it remembers.
 type Input interface {
 	// Name is the input's name in refusals and logs.
 	Name() string
@@ -31,6 +38,9 @@ type Input interface {
 // Order of checks, as far as they are this package's: existence, state, slot,
 // version, inputs, plan (EDGE-15); permission is the caller's, but for what
 // only an operator session may ever do (SET-2).
+//
+// now is the clock of the process that commits. Deadlines compare to it alone, so
+// processes on one store keep their clocks together.
 func Step(s State, in Input, now time.Time) (Outcome, error) {
 	if in == nil {
 		return Outcome{Next: s}, invalid("step", "", "there is no input")
@@ -39,6 +49,7 @@ func Step(s State, in Input, now time.Time) (Outcome, error) {
 	if y := w.now.Year(); y < minYear || y > maxYear {
 		return Outcome{Next: s}, invalid(w.name, "", "the time is not set, or out of range")
 	}
+	// Ahead of every input: a joint that must write one such record is refused whole.
 	if err := w.writable(); err != nil {
 		if _, relayed := in.(Announce); relayed {
 			return Outcome{Next: s}, nil // EDGE-18: a booter is told nothing
@@ -48,6 +59,7 @@ func Step(s State, in Input, now time.Time) (Outcome, error) {
 	if err := w.decide(in); err != nil {
 		return Outcome{Next: s}, err
 	}
+	// After the decision, since what follows from a step depends on all of its moves.
 	if err := w.settle(); err != nil {
 		return Outcome{Next: s}, err
 	}
@@ -90,6 +102,8 @@ func (w *work) fact(name string) { w.facts = append(w.facts, Fact{Name: name}) }
 func (w *work) factWhy(name, why string) { w.facts = append(w.facts, Fact{Name: name, Why: why}) }
 
 // nics is Node.NICs, safe to change.
+// The first change of a step clones them all, since the state before must stay as
+// it is; most steps change none.
 func (w *work) nics() []netboot.Record {
 	if !w.cloned {
 		w.Node.NICs, w.cloned = slices.Clone(w.Node.NICs), true
@@ -98,6 +112,8 @@ func (w *work) nics() []netboot.Record {
 }
 
 // next is the epoch for an attempt that this step may open.
+// One counter serves all axes (EDGE-7), so that an epoch names its attempt without
+// saying of which.
 func (w *work) next() uint64 { return w.Site.Epoch + 1 }
 
 // took counts the epoch up if an axis used it.
@@ -108,6 +124,9 @@ func (w *work) took(epoch uint64) {
 }
 
 // reg moves the registration axis.
+//
+// Like its siblings below it takes the axis's answer whole or returns its refusal,
+// with the holder added. The tables are the authority; no input writes a State.
 func (w *work) reg(e registration.Event) error {
 	e.Next = w.next()
 	r, err := registration.Step(w.Node.Reg, e, w.now)
@@ -122,6 +141,7 @@ func (w *work) reg(e registration.Event) error {
 // prov moves the provision axis.
 func (w *work) prov(e provision.Event) error {
 	e.Next = w.next()
+	// An event without a deadline of its own takes the site's (MACH-5).
 	if e.Within == 0 {
 		e.Within = w.within(&e)
 	}
@@ -138,6 +158,7 @@ func (w *work) prov(e provision.Event) error {
 // day for an enrolling that waits for confirm-mac (MACH-5).
 func (w *work) within(e *provision.Event) time.Duration {
 	n := &w.Node
+	// The table is asked where e leads, since only entering enrolling waits so long.
 	if len(n.Metal.MACs) == 0 && !n.Metal.ReportsMACs && len(n.MACs()) == 0 {
 		if to, _ := provision.Table.Next(n.Prov.State, e.On, provision.Guards(&n.Prov, e)); to == provision.Enrolling {
 			return provision.AwaitingMACDeadline
@@ -183,6 +204,7 @@ func (w *work) boot(i int, e netboot.Event) error {
 	if err != nil {
 		return err
 	}
+	// Only a change clones: settle takes cloned to mean that some record moved.
 	if r != w.Node.NICs[i] {
 		w.nics()[i] = r
 	}
@@ -191,6 +213,7 @@ func (w *work) boot(i int, e netboot.Event) error {
 
 // detail adds to an axis's conflict who holds the machine. An anonymous caller
 // is not told (REG-4).
+// It is the holder before the step, which never was: the one to wait for (MACH-3).
 func (w *work) detail(err error) error {
 	r, ok := err.(*sm.Refused)
 	holder := heldBy(&w.was.Node)
