@@ -25,7 +25,8 @@ import (
 // UNAVAILABLE (EDGE-19).
 //
 // Whatever comes of it, this packet is not answered: the client's retry is, by the
-// record as it stands then (BOOT-22). Tag, Spoken and Oldest are read in the commit's own transaction.
+// record as it stands then (BOOT-22). Tag, Spoken and Oldest are read in the
+// commit's own transaction.
 type Sighted struct {
 	MAC     netboot.MAC
 	Product netboot.ServerID // as sent; zero when none was

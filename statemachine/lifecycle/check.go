@@ -32,6 +32,10 @@ func (id NodeID) Valid() bool {
 }
 
 // Call is what every operator's input brings.
+//
+// Permission is decided before the step, by API-4's actions: a name here is no
+// right. Version is that of the node and not of the site; site-wide calls leave it
+// zero.
 type Call struct {
 	By       string // the identity, for the audit chain
 	Operator bool   // an operator session, not opened with a key (SET-2, ID-8)
@@ -132,6 +136,9 @@ func (w *work) same(found []NodeID) error {
 }
 
 // record is the position of mac's boot record, made absent where none is.
+//
+// Inputs name only MACs whose records, if there are any, the state holds. To the
+// step a record that was not loaded is one that does not exist.
 func (w *work) record(mac netboot.MAC) int {
 	if i := w.Node.nic(mac); i >= 0 {
 		return i

@@ -5,6 +5,9 @@ import "github.com/ingotmetal/ingot/statemachine/netboot"
 // Fact is one thing that a commit made true, for the log (EVENT-2). It holds
 // no secret: keys and certificates are told by their IDs. Observations are no
 // facts; they stay in ledgers (MACH-9).
+//
+// Node, actor and time are the commit's, and are added by who writes the fact to
+// the outbox in that commit (EVENT-1). Facts of one step keep their order.
 type Fact struct {
 	Name string // such as registration.approved or node.cordoned
 	MAC  netboot.MAC

@@ -14,6 +14,10 @@ import (
 // The first join makes the node and queues or begins its acceptance run; a
 // later one adds a certificate. It is a CONFLICT for a retired node, and where
 // a claim is another machine's; a disabled machine is ACCESS_DENIED.
+//
+// Found comes from the index rows of the EK, the hardware key and the UUID, read in
+// the commit's own transaction. The agent gets the certificate after the commit and
+// not before: one that no record names cannot be revoked.
 type Join struct {
 	NewID       NodeID
 	Found       []NodeID
@@ -46,6 +50,7 @@ func (in Join) apply(w *work) error {
 	if err := w.issue(in.Certificate); err != nil {
 		return err
 	}
+	// This join is the fresh evidence that a quarantine waits for (LIVE-5).
 	w.Node.Identity.Quarantined = false
 	return w.firstSession()
 }
@@ -81,6 +86,8 @@ func (in *Join) check(w *work) error {
 // another machine's (MACH-1).
 func (in *Join) claim(w *work) error {
 	c := &w.Node.Claims
+	// What a join did not prove leaves the claim as it is: a token says nothing of the
+	// TPM, and must not free its key for another machine.
 	ek, same := proved(c.EK, in.Claims.EK)
 	key, also := proved(c.HardwareKey, in.Claims.HardwareKey)
 	if !same || !also {
@@ -220,6 +227,7 @@ func (in SessionOpened) apply(w *work) error {
 	}
 	w.Node.Conn = Connectivity{Link: Connected, Session: in.Epoch, Gateway: in.Gateway, Since: w.now}
 	w.fact("session.opened")
+	// Without a row the join has begun the axis already (MACH-2).
 	if w.Node.Reg.State == registration.Approved {
 		return w.firstSession()
 	}

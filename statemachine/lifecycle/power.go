@@ -36,6 +36,8 @@ func (in Power) apply(w *work) error {
 	if in.Request == "" || w.names(in.Request) != nil || !slices.Contains(powerActions(), in.Action) {
 		return invalid(w.name, "PROV-7", "want a request ID and one of %s", strings.Join(powerActions(), ", "))
 	}
+	// A repeat is answered before state and world: its command may have run, and have
+	// led to just what would refuse a new one.
 	queue := w.queue()
 	if i := slices.IndexFunc(queue, func(c Command) bool { return c.ID == in.Request }); i >= 0 {
 		return in.again(w, &queue[i])
@@ -50,6 +52,8 @@ func (in Power) apply(w *work) error {
 	if err := w.call(in.Call); err != nil {
 		return err
 	}
+	// Done ones count until they expire, as their IDs still stand; so a caller that
+	// loops is stopped within CommandLife.
 	if len(queue) >= MaxCommands {
 		return refuse(w.name, "PROV-7", sm.RateLimited, "the node's queue is full", "wait until some have ended")
 	}

@@ -19,6 +19,10 @@ import (
 // stands for this epoch (PROV-19), a machine's end by confirmed off (BMC-2), an
 // inspection by the UUID and NICs of the machine that was enrolled (BOOT-11).
 // Short of that the node fails, and is put into maintenance (JOINT-7).
+//
+// World is read for each report anew. Off in it is a reading of BMC-2 that began
+// after the attempt did; a success of retiring without it is refused, and right
+// when it comes again.
 type Report struct {
 	Epoch uint64
 	OK    bool
@@ -124,6 +128,8 @@ func (got *Inspection) impostor(n *Node) string {
 	case n.Claims.Server != registration.ServerID{} && n.Claims.Server.Key() != got.Server.Key():
 		return "the ramdisk runs on a machine with another UUID"
 	}
+	// More NICs than are known is no mismatch: a card may have been added. One that is
+	// missing is another machine, or no longer this one.
 	for _, m := range n.MACs() {
 		if !slices.Contains(got.MACs, m) {
 			return "the ramdisk runs on a machine without NIC " + m.String()
@@ -207,6 +213,9 @@ type DiskWipe struct{ Serial, Result string }
 // WipeEvidence is what an agent says it wiped (PROV-19). It ends nothing: the
 // report of success that follows rests on it. Evidence that leaves out a disk,
 // or reports one as anything but done, is INVALID_INPUT.
+//
+// The caller checks signature and quote, and sets Signed; who sets it unchecked
+// makes every wipe proved. Digest is of the evidence as signed, for the audit.
 type WipeEvidence struct {
 	Epoch      uint64
 	Generation uint64 // of the identity that signed it

@@ -63,6 +63,10 @@ func scheduleFact(k schedule.Kind) string {
 
 // Drained is the drain controller that found no live allocation (SCHED-2): the
 // node stays cordoned. With one left it is a CONFLICT with the count.
+//
+// The count is read in the commit's own transaction. An allocation that was placed
+// after the controller looked must keep the reason, or work starts on a node that
+// its operator believes empty.
 type Drained struct{ World World }
 
 // Name is drained.
