@@ -3,6 +3,9 @@ package lifecycle
 // decide hands in to its own decision. It names every input, so that the step
 // in progress stays on the stack: through the interface alone it would have
 // to be allocated.
+//
+// An input that is missing here is refused by name, so that a new one cannot be
+// forgotten in silence. Pointers are no inputs: the types are values.
 func (w *work) decide(in Input) error {
 	switch in := in.(type) {
 	case Acknowledge:

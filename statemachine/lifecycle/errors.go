@@ -10,6 +10,9 @@ import (
 // Refused reports an input that the whole node or site does not accept, where
 // one axis alone could not tell. Nothing has changed. Axes refuse with
 // *statemachine.Refused.
+//
+// Programs read Code, Reason, Holder and Count. Why and Next are for people, and
+// may change between versions.
 type Refused struct {
 	Input  string // its name, such as "factory-reset"
 	Why    string

@@ -21,6 +21,9 @@ const reservedLabel = "ingot.dev/"
 // Configure sets what an operator may set on a row without moving it
 // (REG-16). The settings replace the old ones whole; the same settings again
 // change nothing.
+//
+// The row is read and its settings are sent back changed, with Version: without
+// one, two operators who set a label each would undo one another.
 type Configure struct {
 	Call
 	Settings registration.Settings

@@ -14,6 +14,9 @@ import (
 // that need an answer are UNAVAILABLE then. The zero World is a machine with
 // nothing on it, at a site that can do nothing, and strict: its machines run
 // agents, so that a wipe must be proved.
+//
+// Everything in it is read in the transaction of the commit, or is old by then: a
+// lease that is placed in between would stand on a machine that is being erased.
 type World struct {
 	Missing string // the part that could not answer
 
