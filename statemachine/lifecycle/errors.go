@@ -78,3 +78,11 @@ func (e *Detailed) Error() string {
 
 // Unwrap is the axis's refusal.
 func (e *Detailed) Unwrap() error { return e.Refused }
+
+// code is err's wire name, if it has one.
+func code(err error) string {
+	if c, ok := err.(interface{ Code() string }); ok {
+		return c.Code()
+	}
+	return ""
+}
