@@ -56,7 +56,7 @@ func (b *Bulk) Check() error {
 	case provision.Undeploy:
 	case provision.Recover:
 		// PROV-6 has no bulk recover: nodes that failed on their own differ in what they
-		// would recover to. One alone may still erase, and needs its quorum.
+		// would recover to. One alone may erase all the same, and then asks the quorum.
 		if !b.Single || len(b.Nodes) != 1 {
 			return bad("a recover makes a batch of one, never a bulk")
 		}
@@ -89,8 +89,8 @@ func (b *Bulk) Decide(states []Node, site Site, worlds []World, now time.Time) (
 	if err := b.Check(); err != nil {
 		return nil, nil, err
 	}
-	// Decided even where it will only wait: a batch that no quorum could carry out is
-	// refused now, and to its caller.
+	// Decided even where it will only wait: what could not be carried out is refused
+	// now, and to its caller.
 	out, err := b.step(states, site, worlds, now)
 	if err != nil {
 		return nil, nil, err

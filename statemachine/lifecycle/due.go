@@ -32,9 +32,8 @@ func Due(n *Node) (time.Time, Input, bool) {
 	return first, Expire{}, found
 }
 
-// dues yields every deadline of n.
-// It has no boot records: enrolling has no deadline, and entries go with the
-// attempt that set them (MACH-5, BOOT-14).
+// dues yields every deadline of n. It has no boot records: enrolling has no
+// deadline, and entries go with the attempt that set them (MACH-5, BOOT-14).
 func dues(n *Node) func(func(time.Time) bool) {
 	return func(yield func(time.Time) bool) {
 		if t, _, ok := registration.Table.Due(n.Reg.At); ok && !yield(t) {

@@ -147,9 +147,9 @@ func (w *work) revoke(why string) {
 	w.closeSession()
 }
 
-// cancelCommands drops what waits in the node's queue (PROV-8).
-// Unlike the end of one command it drops the request IDs too: the machine that they
-// were meant for is gone or starts anew, and an old ID must not answer for it.
+// cancelCommands drops what waits in the node's queue (PROV-8). Unlike the end of
+// one command it drops the request IDs too: the machine that they were meant for
+// is gone or starts anew, and an old ID must not answer for it.
 func (w *work) cancelCommands() {
 	w.endCommands("cancelled", func(Command) bool { return true })
 	w.Node.Commands = nil

@@ -65,9 +65,8 @@ func (m *Metal) check(w *work) error {
 	return m.options(w)
 }
 
-// options refuses what is no JSON object, or looks like a credential.
-// The options stand in the row in clear and go out with every request to the BMC
-// (PROV-9).
+// options refuses what is no JSON object, or looks like a credential. The options
+// stand in the row in clear and go out with every request to the BMC (PROV-9).
 func (m *Metal) options(w *work) error {
 	if m.Options == "" {
 		return nil
@@ -348,9 +347,9 @@ func (in *Verb) erases(n *Node) bool {
 }
 
 // takeOver ends the attempt of another axis that held the machine which now
-// retires: its epoch is dead at once (EDGE-5, RUN-6).
-// A workflow has no case here: retire itself ends one, and a device's retirement
-// is refused where one holds the machine.
+// retires: its epoch is dead at once (EDGE-5, RUN-6). A workflow has no case
+// here: retire itself ends one, and a device's retirement is refused where one
+// holds the machine.
 func (w *work) takeOver() error {
 	switch w.slot.Holder {
 	case Setup:

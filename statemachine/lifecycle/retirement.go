@@ -51,9 +51,9 @@ func (in RetireDevice) apply(w *work) error {
 	return w.run(run.Event{Event: onRun(run.Interrupt)})
 }
 
-// free refuses what a retirement may not take over.
-// A provision workflow is not taken over, as a setup or run is: it may be half way
-// through an erase that somebody approved, and its own axis has abort and retire.
+// free refuses what a retirement may not take over. A provision workflow is not
+// taken over, as a setup or run is: it may be half way through an erase that
+// somebody approved, and its own axis has abort and retire.
 func (in *RetireDevice) free(w *work) error {
 	if err := w.answers(&in.World); err != nil {
 		return err

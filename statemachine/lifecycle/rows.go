@@ -26,15 +26,14 @@ const (
 	RowDue          = "due/"
 )
 
-// nodeRow is the node's own row: the node without its registration row and
-// boot records, which have theirs.
-// Its Version counts the changes of all of them, so they are written in one commit
-// (API-1).
+// nodeRow is the node's own row: the node without its registration row and boot
+// records, which have theirs. Its Version counts the changes of all of them, so
+// they are written in one commit (API-1).
 type nodeRow Node
 
-// regRow is a registration row with the node that it belongs to.
-// Node is empty where the node is gone: only a register or a factory reset brings
-// the row another one (PROV-20).
+// regRow is a registration row with the node that it belongs to. Node is empty
+// where the node is gone: only a register or a factory reset brings the row
+// another one (PROV-20).
 type regRow struct {
 	Schema uint32
 	Node   NodeID
@@ -128,9 +127,8 @@ func (r *rows) node(n *Node) {
 	}
 }
 
-// dueKey orders by time; what is due at once comes first.
-// The 19 digits are of nanoseconds since 1970, padded so that keys sort as times
-// do, until 2262.
+// dueKey orders by time; what is due at once comes first. The 19 digits are of
+// nanoseconds since 1970, padded so that keys sort as times do, until 2262.
 func dueKey(t time.Time) string {
 	if t.IsZero() {
 		t = time.Unix(0, 0)

@@ -49,9 +49,9 @@ func (in Listed) apply(w *work) error {
 	return refuse(w.name, "MACH-1", sm.Conflict, "the node is device "+w.Node.Claims.Device, "")
 }
 
-// device refuses what only a device of the inventory has.
-// It is NOT_FOUND and no conflict: to a node without the axis its inputs do not
-// exist, as metal verbs do not to one without a BMC (PROV-14).
+// device refuses what only a device of the inventory has. It is NOT_FOUND and no
+// conflict: to a node without the axis its inputs do not exist, as metal verbs do
+// not to one without a BMC (PROV-14).
 func (w *work) device() error {
 	if err := w.live(); err != nil {
 		return err

@@ -106,9 +106,9 @@ func (w *work) count() {
 	}
 }
 
-// unapproved is 1 for a row that was never approved, else 0.
-// A row that was disabled before anybody approved it counts on: a stranger made it,
-// and only an approval or a delete frees its place (REG-10).
+// unapproved is 1 for a row that was never approved, else 0. A row that was
+// disabled before anybody approved it counts on: a stranger made it, and only an
+// approval or a delete frees its place (REG-10).
 func unapproved(n *Node) int {
 	if n.Reg.State == registration.Absent || n.Reg.OnceApproved {
 		return 0

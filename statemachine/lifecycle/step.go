@@ -101,9 +101,8 @@ func (w *work) fact(name string) { w.facts = append(w.facts, Fact{Name: name}) }
 
 func (w *work) factWhy(name, why string) { w.facts = append(w.facts, Fact{Name: name, Why: why}) }
 
-// nics is Node.NICs, safe to change.
-// The first change of a step clones them all, since the state before must stay as
-// it is; most steps change none.
+// nics is Node.NICs, safe to change. The first change of a step clones them all,
+// since the state before must stay as it is; most steps change none.
 func (w *work) nics() []netboot.Record {
 	if !w.cloned {
 		w.Node.NICs, w.cloned = slices.Clone(w.Node.NICs), true
@@ -111,9 +110,8 @@ func (w *work) nics() []netboot.Record {
 	return w.Node.NICs
 }
 
-// next is the epoch for an attempt that this step may open.
-// One counter serves all axes (EDGE-7), so that an epoch names its attempt without
-// saying of which.
+// next is the epoch for an attempt that this step may open. One counter serves
+// all axes (EDGE-7), so that an epoch names its attempt without saying of which.
 func (w *work) next() uint64 { return w.Site.Epoch + 1 }
 
 // took counts the epoch up if an axis used it.
@@ -126,7 +124,8 @@ func (w *work) took(epoch uint64) {
 // reg moves the registration axis.
 //
 // Like its siblings below it takes the axis's answer whole or returns its refusal,
-// with the holder added. The tables are the authority; no input writes a State.
+// with the holder added. The tables are the authority, and no input decides for
+// them.
 func (w *work) reg(e registration.Event) error {
 	e.Next = w.next()
 	r, err := registration.Step(w.Node.Reg, e, w.now)
@@ -211,9 +210,9 @@ func (w *work) boot(i int, e netboot.Event) error {
 	return nil
 }
 
-// detail adds to an axis's conflict who holds the machine. An anonymous caller
+// detail adds to an axis's conflict who holds the machine: the holder before the
+// step, which never was, and the one to wait for (MACH-3). An anonymous caller
 // is not told (REG-4).
-// It is the holder before the step, which never was: the one to wait for (MACH-3).
 func (w *work) detail(err error) error {
 	r, ok := err.(*sm.Refused)
 	holder := heldBy(&w.was.Node)
