@@ -123,7 +123,7 @@ func (w *work) took(epoch uint64) {
 
 // reg moves the registration axis.
 //
-// Like its siblings below it takes the axis's answer whole or returns its refusal,
+// Like prov, run and retire it takes the axis's answer whole or returns its refusal,
 // with the holder added. The tables are the authority, and no input decides for
 // them.
 func (w *work) reg(e registration.Event) error {
