@@ -282,7 +282,7 @@ func (in *Verb) move(w *work) error {
 	}
 	e := provision.Event{Event: onProv(in.On), By: in.By, Wipe: in.Wipe, Profile: in.Profile, Why: in.Reason, Facts: in.facts(w)}
 	if err := w.prov(e); err != nil {
-		return countOf(err, max(in.World.Open, in.World.Tenant))
+		return countOf(err, in.stands(&w.Node.Prov))
 	}
 	in.tell(w)
 	if in.On == provision.Retire {
@@ -304,6 +304,15 @@ func (in *Verb) tell(w *work) {
 	case in.On == provision.Recover && is.State == provision.Adopting:
 		w.fact("node.provision.adopting")
 	}
+}
+
+// stands is how many stand in the way of the verb: every open allocation of a
+// retirement, only other tenants' started ones of the rest (PROV-13).
+func (in *Verb) stands(p *provision.Record) int {
+	if in.On == provision.Retire || in.On == provision.Recover && p.FailedFrom == provision.Retiring {
+		return in.World.Open
+	}
+	return in.World.Tenant
 }
 
 // facts are the guards; capable depends on what the verb would do.
