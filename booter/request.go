@@ -22,7 +22,8 @@ func (m MAC) station() bool { return m != MAC{} && m[0]&1 == 0 }
 // RFC 4388).
 type MessageType uint8
 
-// The message types that the decision names. TypeBOOTP is no option 53.
+// The message types. TypeBOOTP is no option 53. Only discover, request and inform
+// are answered; a parser may find the others, and the decision is silent to them.
 const (
 	TypeBOOTP      MessageType = 0
 	TypeDiscover   MessageType = 1
