@@ -2,9 +2,12 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	sm "github.com/ingotmetal/ingot/statemachine"
+	"github.com/ingotmetal/ingot/statemachine/provision"
+	"github.com/ingotmetal/ingot/statemachine/registration"
 )
 
 // Refused reports an input that the whole node or site does not accept, where
@@ -58,6 +61,9 @@ func invalid(in, req, format string, a ...any) *Refused {
 
 // Detailed is an axis's refusal with what only the node knows: who holds the
 // machine, or how many stand in the way. errors.As finds the axis's own in it.
+//
+// Where somebody holds the machine, Error leaves the count out: until that attempt
+// has ended, to release something helps nobody.
 type Detailed struct {
 	*sm.Refused
 	Holder Slot
@@ -67,17 +73,43 @@ type Detailed struct {
 // Error adds the holder and the count to the axis's words.
 func (e *Detailed) Error() string {
 	s := e.Refused.Error()
-	if e.Holder.Holder != Free {
+	switch {
+	case e.Holder.Holder != Free:
 		s += fmt.Sprintf("; held by %s in %s, attempt %d", e.Holder.Holder, e.Holder.State, e.Holder.Epoch)
-	}
-	if e.Count > 0 {
-		s += fmt.Sprintf("; %d open", e.Count)
+	case e.Count > 0:
+		s += fmt.Sprintf("; %d in the way", e.Count)
 	}
 	return s
 }
 
 // Unwrap is the axis's refusal.
 func (e *Detailed) Unwrap() error { return e.Refused }
+
+// worded is an axis's refusal as an operator can use it: of what is legal it names
+// the verbs alone, and not the one that was just refused. Reports, deadlines and
+// joints are nothing that a person could send. The axis's own refusal is shared,
+// and stays as it is.
+func worded[K ~string](err error, verbs []K) error {
+	r, ok := err.(*sm.Refused)
+	if !ok {
+		return err
+	}
+	c := *r
+	c.Legal = slices.DeleteFunc(slices.Clone(r.Legal), func(on string) bool { return on == r.On || !slices.Contains(verbs, K(on)) })
+	return &c
+}
+
+// rowVerbs are the operator's events of the registration axis.
+func rowVerbs() []registration.Kind {
+	return []registration.Kind{registration.Approve, registration.ApproveSetup, registration.Configure,
+		registration.Disable, registration.FactoryReset, registration.Delete}
+}
+
+// nodeVerbs are the operator's events of the provision axis, those included that
+// have inputs of their own.
+func nodeVerbs() []provision.Kind {
+	return append(verbs(), provision.Enroll, provision.PowerVerb, provision.Delete)
+}
 
 // code is err's wire name, if it has one.
 func code(err error) string {

@@ -304,7 +304,7 @@ func (in *DeleteNode) legal(w *work) error {
 		ev := provision.Event{Event: onProv(provision.Delete), Facts: w.provFacts(&in.World)}
 		_, err := provision.Table.Next(n.Prov.State, provision.Delete, provision.Guards(&n.Prov, &ev))
 		if err != nil {
-			return w.detail(err)
+			return w.detail(worded(err, nodeVerbs()))
 		}
 	case n.Claims.Device == "":
 		return refuse(w.name, "PROV-8", sm.InvalidState, "the node has a registration row alone", "delete that row")

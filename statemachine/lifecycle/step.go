@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -91,8 +92,8 @@ func (w *work) writable() error {
 	if w.Node.Schema > Schema {
 		return refuse(w.name, "MACH-8", sm.InvalidState, "the record was written by a newer version", "upgrade this one; until then it is shown, not written")
 	}
-	if raw := w.Node.unknown(); raw != "" {
-		return refuse(w.name, "EDGE-18", sm.InvalidState, "this version does not know the state "+raw+" that the node is in", "upgrade this one; until then it is shown, not written")
+	if raw, unknown := w.Node.unknown(); unknown {
+		return refuse(w.name, "EDGE-18", sm.InvalidState, fmt.Sprintf("this version does not know the state %q that the node is in", raw), "upgrade this one; until then it is shown, not written")
 	}
 	return nil
 }
@@ -130,7 +131,7 @@ func (w *work) reg(e registration.Event) error {
 	e.Next = w.next()
 	r, err := registration.Step(w.Node.Reg, e, w.now)
 	if err != nil {
-		return w.detail(err)
+		return w.detail(worded(err, rowVerbs()))
 	}
 	w.Node.Reg = r
 	w.took(r.Epoch)
@@ -146,7 +147,7 @@ func (w *work) prov(e provision.Event) error {
 	}
 	r, err := provision.Step(w.Node.Prov, e, w.now)
 	if err != nil {
-		return w.detail(err)
+		return w.detail(worded(err, nodeVerbs()))
 	}
 	w.Node.Prov = r
 	w.took(r.Epoch)
