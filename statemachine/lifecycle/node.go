@@ -16,7 +16,8 @@ import (
 const Schema = 1
 
 // State is what one step may read and write. Neither part is changed in
-// place, slices included.
+// place, slices included. Begin one with a Node of [Fresh], or by [Load]: Step
+// refuses the zero Node.
 type State struct {
 	Node Node
 	Site Site
@@ -99,26 +100,27 @@ func Fresh() Node {
 // Live reports whether n is a node and no tombstone.
 func (n *Node) Live() bool { return n.ID != "" && n.Deleted.IsZero() }
 
-// unknown is a state of n's own axes that this version does not know (EDGE-18);
-// empty where there is none. Boot records answer for themselves.
-func (n *Node) unknown() string {
+// unknown is a state of n's own axes that this version does not know (EDGE-18),
+// and whether there is one. No state at all is one: such a value was begun neither
+// by Fresh nor by Load. Boot records answer for themselves.
+func (n *Node) unknown() (raw string, unknown bool) {
 	switch {
-	case n.Reg.State != "" && !registration.Table.Knows(n.Reg.State):
-		return string(n.Reg.State)
-	case n.Prov.State != "" && !provision.Table.Knows(n.Prov.State):
-		return string(n.Prov.State)
+	case !registration.Table.Knows(n.Reg.State):
+		return string(n.Reg.State), true
+	case !provision.Table.Knows(n.Prov.State):
+		return string(n.Prov.State), true
 	case !run.Table.Knows(n.Run.State):
-		return string(n.Run.State)
+		return string(n.Run.State), true
 	case n.Run.Retire.State != "" && !run.Retirement.Knows(n.Run.Retire.State):
-		return string(n.Run.Retire.State)
+		return string(n.Run.Retire.State), true
 	case !schedule.Table.Knows(n.Sched.State):
-		return string(n.Sched.State)
+		return string(n.Sched.State), true
 	case !schedule.ServiceTable.Knows(n.Sched.Service):
-		return string(n.Sched.Service)
+		return string(n.Sched.Service), true
 	case n.Conn.Link.rank() < 0:
-		return string(n.Conn.Link)
+		return string(n.Conn.Link), true
 	}
-	return ""
+	return "", false
 }
 
 // owner is n as the owner of boot records.

@@ -123,9 +123,6 @@ func (Announce) Name() string { return "announce" }
 
 func (in Announce) apply(w *work) error {
 	row := &w.Node.Reg
-	if !registration.Table.Knows(row.State) {
-		return nil // EDGE-18
-	}
 	if in.Routing != in.Server || in.Server.Placeholder() {
 		return invalid(w.name, "REG-9", "the UUID is a placeholder, or not the one that the session speaks for")
 	}
@@ -195,7 +192,8 @@ func (w *work) announce(in *Announce, facts sm.Guard) error {
 }
 
 // Approve is an operator with the claim code of a pending row (REG-14). The
-// caller counts a refusal with INVALID_INPUT as a wrong try (REG-5).
+// caller counts a *statemachine.Refused with INVALID_INPUT as a wrong try (REG-5);
+// the INVALID_INPUT of a *Refused says nothing of the code.
 //
 // A UUID alone approves nothing. The same operator may repeat the code within
 // its hour: that succeeds, and the key drawn for the repeat is not used
