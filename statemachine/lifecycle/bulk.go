@@ -48,6 +48,9 @@ type Batch struct {
 // 10,000 nodes, each once.
 func (b *Bulk) Check() error {
 	bad := func(why string) error { return invalid("bulk", "PROV-6", "%s", why) }
+	if b.Verb.Version != 0 {
+		return bad("a bulk names no version: one cannot be that of many nodes")
+	}
 	switch b.Verb.On {
 	case provision.Manage, provision.Inspect, provision.Provide, provision.ToRescue, provision.Retire:
 		if b.Verb.Wipe != "" {
@@ -191,8 +194,11 @@ func (b Batch) Approve(key string, now time.Time) (next Batch, ready bool, err e
 	if err := b.open(now); err != nil {
 		return b, false, err
 	}
-	if key == "" || key == b.By {
-		return b, false, refuse("batch-approve", "PROV-16", sm.Denied, "the caller cannot approve its own batch", "")
+	switch key {
+	case "":
+		return b, false, invalid("batch-approve", "PROV-16", "the approver key has no name")
+	case b.By:
+		return b, false, refuse("batch-approve", "PROV-16", sm.Denied, "the caller cannot approve its own batch", "another approver's key")
 	}
 	keys := append([]string(nil), b.Keys...)
 	for _, k := range keys {

@@ -52,7 +52,8 @@ func TestBulkCheck(t *testing.T) {
 	bad := map[string]lifecycle.Bulk{
 		"none": bbulk(provision.Retire), "too many": bbulk(provision.Retire, big...), "twice": bbulk(provision.Retire, a, b, a),
 		"malformed": bbulk(provision.Retire, "node_x"), "deploy": bbulk(provision.Deploy, a), "recover": bbulk(provision.Recover, a),
-		"no ID": {Verb: lifecycle.Verb{On: provision.Retire}, Nodes: []lifecycle.NodeID{a}},
+		"a version": {Verb: lifecycle.Verb{On: provision.Retire, Call: lifecycle.Call{Version: 1}}, Nodes: []lifecycle.NodeID{a}, Batch: "b-1"},
+		"no ID":     {Verb: lifecycle.Verb{On: provision.Retire}, Nodes: []lifecycle.NodeID{a}},
 	}
 	for name, in := range bad {
 		if err := in.Check(); codeOf(err) != string(sm.InvalidInput) {
@@ -118,8 +119,8 @@ func TestBatch(t *testing.T) {
 	if _, _, err := batch.Carry(nodes, site, worlds, dawn); codeOf(err) != string(sm.Conflict) {
 		t.Errorf("carried without approvals: %v", err)
 	}
-	for _, bad := range []string{"", ops.By} {
-		if _, _, err := batch.Approve(bad, dawn); codeOf(err) != string(sm.Denied) {
+	for bad, want := range map[string]sm.Code{"": sm.InvalidInput, ops.By: sm.Denied} {
+		if _, _, err := batch.Approve(bad, dawn); codeOf(err) != string(want) {
 			t.Errorf("%q approves: %v", bad, err)
 		}
 	}

@@ -46,9 +46,13 @@ type Call struct {
 // call checks what is common to operators' inputs: the caller's name, the
 // reason, and the version last (EDGE-15).
 func (w *work) call(c Call) error {
-	switch {
-	case c.By == "" || w.names(c.By) != nil:
+	if c.By == "" {
 		return invalid(w.name, "API-1", "the caller has no name")
+	}
+	if err := w.names(c.By); err != nil {
+		return err
+	}
+	switch {
 	case len(c.Reason) > MaxReason || strings.ContainsFunc(c.Reason, control) || !utf8.ValidString(c.Reason):
 		return invalid(w.name, "API-1", "the reason is over %d bytes, has control characters, or is not UTF-8", MaxReason)
 	case c.Version != 0 && c.Version != w.was.Node.Version:
