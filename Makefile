@@ -1,4 +1,4 @@
-# The commands of the project. They need Go, git, make and bash.
+# The commands of the project. They need Go 1.26, git, make and bash.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
