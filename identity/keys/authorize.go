@@ -88,7 +88,9 @@ func (e *Denied) Error() string {
 	}
 	switch {
 	case e.Req == "":
-		return fmt.Sprintf("keys: %s may not %q: there is no such action", who, e.Action)
+		return fmt.Sprintf("keys: %s may not %q: there is no such action; Rules lists all", who, e.Action)
+	case e.Caller == Caller{}:
+		return fmt.Sprintf("keys: a caller that proved nothing may not do %s: authenticate first (%s)", e.Action, e.Req)
 	case e.OtherNode:
 		return fmt.Sprintf("keys: %s may do %s on its own node only (%s)", who, e.Action, e.Req)
 	}
