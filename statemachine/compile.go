@@ -115,7 +115,7 @@ func (c *compiler[S, E]) cell(i, j int) {
 	out := &c.cells[i*c.width+j]
 	out.expires = on == c.spec.States[i].Expire
 	if c.report[j] {
-		out.stale = c.refused(from, on, Conflict, "the report names an attempt that is not the open one", "MACH-4")
+		out.stale = c.refused(from, on, Conflict, "the report names an attempt that is not the open one; stop that one, its reports are void", "MACH-4")
 	}
 	for n, k := range rules {
 		ch := c.choice(i, j, k)

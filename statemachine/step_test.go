@@ -157,7 +157,7 @@ func TestRefusedTellsWhatIsLegal(t *testing.T) {
 	}{
 		{idle, event{On: pump.Fill}, pump.Dry, "pump: fill is refused in idle: a dry pump must be primed (PUMP-2); legal: install, fill, stop, scrap, remove"},
 		{filling, event{On: pump.Timeout}, pump.Wet, "pump: timeout is refused in filling: no attempt is overdue (MACH-4); legal: install, filled, failed, stop, timeout"},
-		{filling, event{On: pump.Filled, Epoch: 7}, pump.Wet, "pump: filled is refused in filling: the report names an attempt that is not the open one (MACH-4); legal: install, filled, failed, stop, timeout"},
+		{filling, event{On: pump.Filled, Epoch: 7}, pump.Wet, "pump: filled is refused in filling: the report names an attempt that is not the open one; stop that one, its reports are void (MACH-4); legal: install, filled, failed, stop, timeout"},
 		{filling, event{On: "burn"}, pump.Wet, "pump: burn is refused in filling: there is no such event; legal: install, filled, failed, stop, timeout"},
 		{at{State: "new"}, event{On: pump.Stop}, pump.Wet, "pump: stop is refused in new: this version does not know the state, and leaves it alone (EDGE-18)"},
 		{idle, event{On: pump.Fill}, 0, "pump: fill is refused in idle: the guards contradict each other: exactly one of a group must hold"},

@@ -39,7 +39,7 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 		// Admission is tried at each sighting and answers nobody, so what does not
 		// admit stays, and only exhaustion is an error that someone must see.
 		{On: Admit, From: sm.In(Discovered), When: when{If: Admitted | Address, Not: Claimed}, To: Enrolling, Req: "BOOT-7"},
-		{On: Admit, From: sm.In(Discovered), When: when{If: Admitted, Not: Address | Claimed}, Refuse: sm.Unavailable, Why: "the admin network has no free address", Req: "BOOT-7"},
+		{On: Admit, From: sm.In(Discovered), When: when{If: Admitted, Not: Address | Claimed}, Refuse: sm.Unavailable, Why: "the admin network has no free address; widen it, or purge decommissioned records", Req: "BOOT-7"},
 		{On: Admit, From: sm.In(Discovered), When: when{Not: Admitted | Claimed}, Stay: true, Why: "policy does not admit it; each sighting is judged anew", Req: "BOOT-19"},
 		{On: Admit, From: sm.In(Discovered), When: when{If: Claimed}, Stay: true, Why: "auto-enroll passes by a candidate, a metal node's MAC and a boot entry", Req: "BOOT-15"},
 		{On: Admit, Stay: true, Why: "only a discovered record is admitted", Req: "BOOT-7"},
@@ -47,7 +47,7 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 		// By hand the same is asked on purpose, so what forbids it is refused.
 		{On: Enroll, From: sm.In(Absent, Discovered), When: when{If: Address, Not: Claimed}, To: Enrolling, Req: "BOOT-12"},
 		{On: Enroll, From: sm.In(Absent, Discovered), When: when{If: Claimed}, Refuse: sm.Conflict, Why: "the MAC is a candidate, a metal node's, or carries a boot entry", Req: "EDGE-17"},
-		{On: Enroll, From: sm.In(Absent, Discovered), When: when{Not: Address | Claimed}, Refuse: sm.Unavailable, Why: "the admin network has no free address", Req: "EDGE-17"},
+		{On: Enroll, From: sm.In(Absent, Discovered), When: when{Not: Address | Claimed}, Refuse: sm.Unavailable, Why: "the admin network has no free address; widen it, or purge decommissioned records", Req: "EDGE-17"},
 		{On: Enroll, From: sm.In(Enrolling), Stay: true, Req: "EDGE-19"},
 		{On: Enroll, Refuse: sm.InvalidState, Why: "only an absent, discovered or enrolling record is enrolled; reactivate a decommissioned one", Req: "BOOT-12"},
 
@@ -89,12 +89,12 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 		// The slot's holder asks, for its own epoch. A MAC that another machine owns, or
 		// may own, boots nothing of it.
 		{On: SetEntry, From: sm.In(Absent), When: when{If: Address}, To: Discovered, Req: "EDGE-19"},
-		{On: SetEntry, From: sm.In(Absent), When: when{Not: Address}, Refuse: sm.Unavailable, Why: "the admin network has no free address", Req: "EDGE-17"},
+		{On: SetEntry, From: sm.In(Absent), When: when{Not: Address}, Refuse: sm.Unavailable, Why: "the admin network has no free address; widen it, or purge decommissioned records", Req: "EDGE-17"},
 		{On: SetEntry, From: sm.In(Discovered), When: when{If: Address, Not: Foreign | Unconfirmed}, Stay: true, Req: "BOOT-14"},
 		{On: SetEntry, From: sm.In(Discovered), When: when{If: Unconfirmed, Not: Foreign}, Refuse: sm.Conflict, Why: "the MAC is a candidate; confirm it first", Req: "BOOT-15"},
-		{On: SetEntry, From: sm.In(Discovered), When: when{Not: Address | Foreign | Unconfirmed}, Refuse: sm.Unavailable, Why: "the admin network has no free address", Req: "EDGE-17"},
+		{On: SetEntry, From: sm.In(Discovered), When: when{Not: Address | Foreign | Unconfirmed}, Refuse: sm.Unavailable, Why: "the admin network has no free address; widen it, or purge decommissioned records", Req: "EDGE-17"},
 		{On: SetEntry, From: sm.In(Enrolling, Enrolled), When: when{If: Address, Not: Foreign}, Stay: true, Req: "BOOT-14"},
-		{On: SetEntry, From: sm.In(Enrolling, Enrolled), When: when{Not: Address | Foreign}, Refuse: sm.Unavailable, Why: "the admin network has no free address", Req: "EDGE-17"},
+		{On: SetEntry, From: sm.In(Enrolling, Enrolled), When: when{Not: Address | Foreign}, Refuse: sm.Unavailable, Why: "the admin network has no free address; widen it, or purge decommissioned records", Req: "EDGE-17"},
 		{On: SetEntry, From: sm.In(Discovered, Enrolling, Enrolled), When: when{If: Foreign}, Refuse: sm.Conflict, Why: "the MAC is another machine's", Req: "BOOT-14"},
 		{On: SetEntry, Refuse: sm.InvalidState, Why: "a decommissioned record is never served", Req: "EDGE-17"},
 		{On: EndEntry, Stay: true, Why: "the entry goes with its attempt; the address is kept", Req: "BOOT-14"},

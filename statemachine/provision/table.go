@@ -127,14 +127,14 @@ var verbs = []rule{
 	{On: Undeploy, From: sm.In(Deployed, Rescue), When: when{If: Capable, Not: Held | Tenant}, To: Releasing, Req: "PROV-1"},
 	{On: Undeploy, From: sm.In(Deployed, Rescue), When: when{If: Held}, Refuse: sm.Conflict, Why: held, Req: "MACH-3"},
 	{On: Undeploy, From: sm.In(Deployed, Rescue), When: when{If: Tenant, Not: Held}, Refuse: sm.Conflict, Why: tenant, Req: "PROV-13"},
-	{On: Undeploy, From: sm.In(Deployed, Rescue), When: when{Not: Held | Tenant | Capable}, Refuse: sm.Unsupported, Why: "the wipe mode needs the ramdisk, and the pool's machines run no agents", Req: "PROV-15"},
+	{On: Undeploy, From: sm.In(Deployed, Rescue), When: when{Not: Held | Tenant | Capable}, Refuse: sm.Unsupported, Why: "the wipe mode needs the ramdisk, and the pool's machines run no agents; allow agents in the pool's policy", Req: "PROV-15"},
 	{On: Undeploy, From: sm.In(Absent), Refuse: sm.NotFound, Why: none, Req: "PROV-14"},
 	{On: Undeploy, Refuse: sm.InvalidState, Why: "only a deployed machine, or one in rescue, is released", Req: "PROV-1"},
 
 	// Rescue keeps what is deployed and writes no disk, so tenants do not forbid it.
 	{On: ToRescue, From: sm.In(Deployed), When: when{If: Capable, Not: Held}, To: Rescue, Opens: RescueDeadline, Req: "PROV-1"},
 	{On: ToRescue, From: sm.In(Deployed), When: when{If: Held}, Refuse: sm.Conflict, Why: held, Req: "MACH-3"},
-	{On: ToRescue, From: sm.In(Deployed), When: when{Not: Held | Capable}, Refuse: sm.Unsupported, Why: "the pool's machines run no agents", Req: "PROV-15"},
+	{On: ToRescue, From: sm.In(Deployed), When: when{Not: Held | Capable}, Refuse: sm.Unsupported, Why: "the pool's machines run no agents; allow them in the pool's policy", Req: "PROV-15"},
 	{On: ToRescue, From: sm.In(Absent), Refuse: sm.NotFound, Why: none, Req: "PROV-14"},
 	{On: ToRescue, Refuse: sm.InvalidState, Why: "only a deployed machine is rescued", Req: "PROV-1"},
 
@@ -144,7 +144,7 @@ var verbs = []rule{
 	{On: Unrescue, From: sm.In(Rescue), When: when{If: Returning}, Stay: true, Why: "the workflow runs already", Req: "PROV-12"},
 	{On: Unrescue, From: sm.In(Rescue), When: when{If: Booting, Not: Returning}, Refuse: sm.Conflict, Why: "the rescue ramdisk still boots", Req: "PROV-12"},
 	{On: Unrescue, From: sm.In(Rescue), When: when{If: Held, Not: Returning | Booting}, Refuse: sm.Conflict, Why: held, Req: "MACH-3"},
-	{On: Unrescue, From: sm.In(Rescue), When: when{Not: Returning | Booting | Held | Engine}, Refuse: sm.InvalidConfig, Why: "no workflow engine is configured", Req: "PROV-12"},
+	{On: Unrescue, From: sm.In(Rescue), When: when{Not: Returning | Booting | Held | Engine}, Refuse: sm.InvalidConfig, Why: "no workflow engine is configured; configure one for the site", Req: "PROV-12"},
 	{On: Unrescue, From: sm.In(Absent), Refuse: sm.NotFound, Why: none, Req: "PROV-14"},
 	{On: Unrescue, Refuse: sm.InvalidState, Why: "the machine is not in rescue", Req: "PROV-1"},
 
@@ -163,7 +163,7 @@ var verbs = []rule{
 	{On: Recover, From: sm.In(Failed), When: when{If: FromEnrolling, Not: Held}, To: Enrolling, Req: "PROV-3"},
 	{On: Recover, From: sm.In(Failed), When: when{If: FromBuilding, Not: Held}, To: Enrolling, Req: "PROV-3"},
 	{On: Recover, From: sm.In(Failed), When: when{If: FromDisks | Capable, Not: Held | Tenant}, To: Releasing, Req: "PROV-3"},
-	{On: Recover, From: sm.In(Failed), When: when{If: FromDisks, Not: Held | Tenant | Capable}, Refuse: sm.Unsupported, Why: "the wipe mode needs the ramdisk, and the pool's machines run no agents", Req: "PROV-15"},
+	{On: Recover, From: sm.In(Failed), When: when{If: FromDisks, Not: Held | Tenant | Capable}, Refuse: sm.Unsupported, Why: "the wipe mode needs the ramdisk, and the pool's machines run no agents; allow agents in the pool's policy", Req: "PROV-15"},
 	{On: Recover, From: sm.In(Failed), When: when{If: FromDisks | Tenant, Not: Held}, Refuse: sm.Conflict, Why: tenant, Req: "EDGE-2"},
 	{On: Recover, From: sm.In(Failed), When: when{If: FromRescue, Not: Held}, To: Deployed, Req: "PROV-3"},
 	{On: Recover, From: sm.In(Failed), When: when{If: FromRetiring, Not: Held | Open}, To: Retiring, Req: "PROV-3"},
@@ -197,7 +197,7 @@ const (
 	open   = "an allocation is open"
 	none   = "no provision axis: the node has no BMC binding"
 
-	unserviced = "no BMC credentials, or no site agent that serves the machine"
+	unserviced = "no BMC credentials, or no site agent that serves the machine; set what is missing"
 )
 
 // power is when the power verbs of PROV-7 are legal.
@@ -248,12 +248,12 @@ var outcomes = []rule{
 	{On: Succeeded, From: sm.In(Retiring), When: when{If: Off | Proof}, To: Retired, Req: "PROV-2"},
 	{On: Succeeded, From: sm.In(Retiring), When: when{If: Off, Not: Proof | Agents}, To: Retired, Why: "without agents nothing was wiped, and the record says so", Req: "PROV-10"},
 	{On: Succeeded, From: sm.In(Retiring), When: when{If: Off | Agents, Not: Proof}, To: Failed, Why: "UNVERIFIED_WIPE", Req: "EDGE-10"},
-	{On: Succeeded, Refuse: sm.Conflict, Why: "no attempt is open", Req: "MACH-4"},
+	{On: Succeeded, Refuse: sm.Conflict, Why: "no attempt is open; stop this one, its reports are void", Req: "MACH-4"},
 
 	// A red acceptance condemns no machine that already runs; it waits (PROV-2).
 	{On: Fail, From: sm.In(Adopting), Stay: true, Ends: Fail, Why: "the run ended red; the node waits with its conditions", Req: "PROV-2"},
 	{On: Fail, From: sm.In(Enrolling, Inspecting, Commissioning, Deploying, Releasing, Rescue, Retiring), To: Failed, Req: "PROV-2"},
-	{On: Fail, Refuse: sm.Conflict, Why: "no attempt is open", Req: "MACH-4"},
+	{On: Fail, Refuse: sm.Conflict, Why: "no attempt is open; stop this one, its reports are void", Req: "MACH-4"},
 	// Evidence may come twice or be corrected; it decides nothing by itself.
 	{On: Wiped, From: sm.In(Commissioning, Releasing, Retiring), Stay: true, Req: "PROV-19"},
 	{On: Wiped, Refuse: sm.Conflict, Why: "no attempt that wipes is open", Req: "PROV-19"},

@@ -27,7 +27,7 @@ func ExampleStep() {
 	fmt.Println(row.State, row.Bound.ID, err)
 	// Output:
 	// pending
-	// registration: approve is refused in pending: the claim code is wrong, expired or void (REG-14); legal: register, announce, approve, key-lapsed, configure, disable, delete, withdraw, preempt
+	// registration: approve is refused in pending: the claim code is wrong, expired or void; read it off the machine, or register again for a new one (REG-14); legal: register, announce, approve, key-lapsed, configure, disable, delete, withdraw, preempt
 	// approved key-1 <nil>
 }
 

@@ -71,7 +71,7 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 
 		// Wrong, expired and void codes get one answer, so that it is no oracle.
 		{On: Approve, From: sm.In(Pending), When: when{If: CodeOK}, To: Approved, Req: "REG-14"},
-		{On: Approve, From: sm.In(Pending), When: when{Not: CodeOK}, Refuse: sm.InvalidInput, Why: "the claim code is wrong, expired or void", Req: "REG-14"},
+		{On: Approve, From: sm.In(Pending), When: when{Not: CodeOK}, Refuse: sm.InvalidInput, Why: "the claim code is wrong, expired or void; read it off the machine, or register again for a new one", Req: "REG-14"},
 		{On: Approve, From: sm.In(Approved), When: when{If: Repeat}, Stay: true, Why: "the code that just approved, from the same operator", Req: "EDGE-16"},
 		{On: Approve, From: sm.In(Approved), When: when{Not: Repeat}, Refuse: sm.InvalidState, Why: "it is approved already", Req: "REG-14"},
 		{On: Approve, From: sm.In(Absent), Refuse: sm.NotFound, Why: "no registration row", Req: "REG-14"},
@@ -96,9 +96,9 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 		// Who never got the bundle cannot have installed with it.
 		{On: SetupComplete, From: sm.In(SettingUp), When: when{If: Consumed}, To: Approved, Req: "SET-10"},
 		{On: SetupComplete, From: sm.In(SettingUp), When: when{Not: Consumed}, Refuse: sm.Conflict, Why: "the bundle was never drained", Req: "EDGE-6"},
-		{On: SetupComplete, Refuse: sm.Conflict, Why: "no setup is in progress", Req: "SET-9"},
+		{On: SetupComplete, Refuse: sm.Conflict, Why: "no setup is in progress; stop this one, its reports are void", Req: "SET-9"},
 		{On: SetupFailed, From: sm.In(SettingUp), To: AwaitingSetup, Req: "SET-11"},
-		{On: SetupFailed, Refuse: sm.Conflict, Why: "no setup is in progress", Req: "SET-9"},
+		{On: SetupFailed, Refuse: sm.Conflict, Why: "no setup is in progress; stop this one, its reports are void", Req: "SET-9"},
 		// The way of setup-failed, whatever crashed (SET-12).
 		{On: SetupExpired, From: sm.In(SettingUp), To: AwaitingSetup, Ends: SetupFailed, Why: "the deadline passed", Req: "SET-12"},
 		{On: SetupExpired, Refuse: sm.InvalidState, Why: "no setup is in progress", Req: "SET-12"},
@@ -108,12 +108,12 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 		{On: Refresh, From: sm.In(Approved), Stay: true, Req: "REG-15"},
 		{On: Refresh, From: sm.In(SettingUp), When: when{If: Consumed}, To: Approved, Ends: SetupComplete, Why: "the installed agent holds the bound key", Req: "SET-13"},
 		{On: Refresh, From: sm.In(SettingUp), When: when{Not: Consumed}, Refuse: sm.Conflict, Why: "the bundle was never drained", Req: "SET-13"},
-		{On: Refresh, Refuse: sm.Unauthenticated, Why: "the row has no bound key", Req: "REG-15"},
+		{On: Refresh, Refuse: sm.Unauthenticated, Why: "the row has no bound key; register, and have that approved", Req: "REG-15"},
 
 		// Only an approved row has a key to poll for. Elsewhere the answer is 401, as
 		// for a token that never was.
 		{On: Acknowledge, From: sm.In(Approved), Stay: true, Req: "REG-6"},
-		{On: Acknowledge, Refuse: sm.Unauthenticated, Why: "the poll token is dead", Req: "EDGE-17"},
+		{On: Acknowledge, Refuse: sm.Unauthenticated, Why: "the poll token is dead; disable the machine and register again", Req: "EDGE-17"},
 		{On: Lapse, Stay: true, Why: "a key that nobody took is revoked", Req: "REG-6"},
 
 		{On: Configure, From: sm.In(Absent), Refuse: sm.NotFound, Why: "no registration row", Req: "REG-16"},
@@ -132,7 +132,7 @@ var Table = sm.Must(sm.Spec[State, Kind]{
 		{On: FactoryReset, From: sm.In(Approved, Disabled), When: when{If: Retired}, Refuse: sm.Conflict, Why: "its node is retired; delete the node first", Req: "EDGE-4"},
 		{On: FactoryReset, From: sm.In(Approved, Disabled), When: when{If: Held, Not: Retired}, Refuse: sm.Conflict, Why: "an attempt holds the machine", Req: "REG-18"},
 		{On: FactoryReset, From: sm.In(Approved, Disabled), When: when{If: Occupied, Not: Retired | Held}, Refuse: sm.Conflict, Why: "instances, reservations, migrations or allocations are on the machine", Req: "REG-18"},
-		{On: FactoryReset, From: sm.In(Approved, Disabled), When: when{Not: Retired | Held | Occupied | Image}, Refuse: sm.Conflict, Why: "the site has no valid, staged enrollment image", Req: "REG-18"},
+		{On: FactoryReset, From: sm.In(Approved, Disabled), When: when{Not: Retired | Held | Occupied | Image}, Refuse: sm.Conflict, Why: "the site has no valid, staged enrollment image; set one in its policy, and stage it", Req: "REG-18"},
 		{On: FactoryReset, From: sm.In(Absent), Refuse: sm.NotFound, Why: "no registration row", Req: "REG-12"},
 		{On: FactoryReset, Refuse: sm.InvalidState, Why: "only an approved or disabled machine is reset", Req: "REG-12"},
 

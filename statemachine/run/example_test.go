@@ -21,7 +21,7 @@ func ExampleStep() {
 	rec, err = run.Step(rec, begin, now)
 	fmt.Println(rec.State, rec.Disk(), rec.Deadline.Sub(now), err)
 	// Output:
-	// waiting run: begin is refused in waiting: install_disk_serial is not set (RUN-4); legal: request, begin, found-running, found-succeeded, found-failed, interrupt, end
+	// waiting run: begin is refused in waiting: install_disk_serial is not set; set it in the inventory (RUN-4); legal: request, begin, found-running, found-succeeded, found-failed, interrupt, end
 	// running [S6PNNX0T] 24h0m0s <nil>
 }
 
