@@ -126,7 +126,7 @@ func (b *Bulk) step(states []Node, site Site, worlds []World, now time.Time) ([]
 	out := make([]Outcome, len(states))
 	for i := range states {
 		if states[i].ID != b.Nodes[i] {
-			return nil, &NodeError{b.Nodes[i], refuse("bulk", "PROV-6", sm.NotFound, "there is no such node in the pool", "")}
+			return nil, &NodeError{b.Nodes[i], refuse("bulk", "PROV-6", sm.NotFound, "there is no such node in the pool", "list the pool's nodes again")}
 		}
 		verb := b.Verb
 		verb.World, verb.batch = worlds[i], b.Batch
@@ -156,7 +156,8 @@ func (b Batch) Carry(states []Node, site Site, worlds []World, now time.Time) (o
 		quorum = max(quorum, worlds[i].Quorum) // a pool may have come to ask for more
 	}
 	if len(b.Keys) < quorum {
-		return nil, b, &Refused{Input: "batch-carry", Req: "PROV-16", code: sm.Conflict, Count: quorum - len(b.Keys), Why: "approvals are missing"}
+		return nil, b, &Refused{Input: "batch-carry", Req: "PROV-16", code: sm.Conflict, Count: quorum - len(b.Keys), Why: "approvals are missing",
+			Next: "further approver keys approve it, each once"}
 	}
 	// No version goes along: approvals take hours, and nodes may have changed by right.
 	// That every verb is decided again is what protects them.

@@ -66,10 +66,13 @@ func control(r rune) bool { return r < ' ' || r == 0x7f }
 
 // live refuses what needs a node where there is none.
 func (w *work) live() error {
-	if !w.Node.Live() {
-		return refuse(w.name, "API-1", sm.NotFound, "there is no such node", "")
+	switch {
+	case w.Node.Live():
+		return nil
+	case w.Node.ID != "":
+		return refuse(w.name, "API-1", sm.NotFound, "there is no such node: it was deleted", "its machine joins as a new node")
 	}
-	return nil
+	return refuse(w.name, "API-1", sm.NotFound, "there is no such node", "let its machine join or register, or enroll it, first")
 }
 
 // inventory checks the limits of a reported inventory.
@@ -112,7 +115,7 @@ func (w *work) assign(id NodeID) error {
 // proved none, and the caller loads the state without the row.
 func (w *work) rowless() error {
 	if w.Node.ID == "" && w.Node.Reg.State != registration.Absent {
-		return invalid(w.name, "PROV-20", "a registration row without a node is not this input's to take")
+		return refuse(w.name, "PROV-20", sm.InvalidInput, "a registration row without a node is not this input's to take", "load the state without the row; register or factory-reset give it a node")
 	}
 	return nil
 }
@@ -133,7 +136,7 @@ func (w *work) known(id registration.ServerID) error {
 func (w *work) same(found []NodeID) error {
 	for _, id := range found {
 		if id != w.Node.ID {
-			return refuse(w.name, "MACH-1", sm.Conflict, "the claims are those of "+string(id)+" and of another machine", "they are reported, never merged")
+			return refuse(w.name, "MACH-1", sm.Conflict, "the claims are those of "+string(id)+" and of another machine", "find out which machine it is, and delete the other node")
 		}
 	}
 	return nil

@@ -49,6 +49,9 @@ func (e *Refused) Error() string {
 // Code is the refusal's wire name (API-3).
 func (e *Refused) Code() string { return string(e.code) }
 
+// void is what is left to do for who speaks of an attempt that is over.
+const void = "stop this attempt; its reports are void"
+
 // refuse is a refusal of in. What it quotes is cut, whatever came in.
 func refuse(in, req string, code sm.Code, why, next string) *Refused {
 	return &Refused{Input: in, Req: req, Why: cutReason(why), Next: next, code: code}
@@ -109,6 +112,18 @@ func rowVerbs() []registration.Kind {
 // have inputs of their own.
 func nodeVerbs() []provision.Kind {
 	return append(verbs(), provision.Enroll, provision.PowerVerb, provision.Delete)
+}
+
+// listed is names as a refusal lists them.
+func listed[K ~string](names []K) string {
+	var b strings.Builder
+	for i, name := range names {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(name))
+	}
+	return b.String()
 }
 
 // code is err's wire name, if it has one.

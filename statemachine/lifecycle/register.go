@@ -95,7 +95,7 @@ func (w *work) stranger(recent int) error {
 		return &Refused{Input: w.name, Req: "REG-10", code: sm.RateLimited, Count: w.Site.Unapproved,
 			Why: "the site has too many rows that nobody approved", Next: "an operator approves or deletes some"}
 	case recent >= MaxReregister:
-		return refuse(w.name, "REG-10", sm.RateLimited, fmt.Sprintf("the machine registered %d times within the hour", recent), "wait")
+		return refuse(w.name, "REG-10", sm.RateLimited, fmt.Sprintf("the machine registered %d times within the hour", recent), "try again in an hour")
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ func (in Refresh) apply(w *work) error {
 	r := &w.Node.Reg
 	switch bound := r.Bound.Hash; {
 	case bound == registration.Hash{} || subtle.ConstantTimeCompare(bound[:], in.Key[:]) != 1:
-		return refuse(w.name, "REG-15", sm.Unauthenticated, "this is not the machine's bound key", "")
+		return refuse(w.name, "REG-15", sm.Unauthenticated, "this is not the machine's bound key", "register again")
 	case r.Waiting != "" && !r.Poll.Holds(w.now): // the sweeper only has not come yet
 		return refuse(w.name, "REG-6", sm.Unauthenticated, "the key was not acknowledged before its poll token ended", "disable the machine and register again")
 	}

@@ -172,7 +172,7 @@ func (in Inspected) apply(w *work) error {
 	}
 	n := &w.Node
 	if n.Prov.State != provision.Retiring && n.Prov.FailedFrom != provision.Retiring || in.Epoch != n.Prov.Epoch {
-		return refuse(w.name, "MACH-4", sm.Conflict, "no such attempt of a retirement is open", "")
+		return refuse(w.name, "MACH-4", sm.Conflict, "no such attempt of a retirement is open", void)
 	}
 	if n.Prov.AwaitOff {
 		return refuse(w.name, "EDGE-5", sm.Conflict, "nothing may boot before the machine is confirmed off", "confirm that it is off")

@@ -1,7 +1,9 @@
 package lifecycle
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	sm "github.com/ingotmetal/ingot/statemachine"
@@ -187,15 +189,15 @@ func (in Condition) apply(w *work) error {
 	if err := schedule.CheckTaintKey(in.Key); err != nil {
 		return err
 	}
-	if in.Key == "draining" || in.Key == "unreachable" || len(in.Key) >= 6 && in.Key[:6] == "taint:" {
-		return refuse(w.name, "TAINT-1", sm.Denied, in.Key+" has another owner", "")
+	if in.Key == "draining" || in.Key == "unreachable" || strings.HasPrefix(in.Key, "taint:") {
+		return refuse(w.name, "TAINT-1", sm.Denied, in.Key+" has another owner", "choose a key of the controller's own")
 	}
 	i, has := slices.BinarySearch(w.Node.Conditions, in.Key)
 	switch {
 	case has == in.On:
 		return nil
 	case in.On && len(w.Node.Conditions) >= MaxConditions:
-		return refuse(w.name, "TAINT-1", sm.RateLimited, "the node has too many conditions", "")
+		return refuse(w.name, "TAINT-1", sm.RateLimited, fmt.Sprintf("the node has %d conditions already", MaxConditions), "clear some first")
 	case in.On:
 		w.Node.Conditions = slices.Insert(slices.Clone(w.Node.Conditions), i, in.Key)
 	default:

@@ -9,7 +9,7 @@ import (
 
 // Limits of what an operator sets on a row (LABEL-1).
 const (
-	MaxLabels     = 64
+	MaxSetLabels  = 64
 	MaxLabelKey   = 128
 	MaxLabelValue = 256
 	MaxRootHash   = 512 // bytes; crypt(5) allows 384, plus its sealing
@@ -52,12 +52,18 @@ func (in Configure) apply(w *work) error {
 // check holds the settings to LABEL-1.
 func (in *Configure) check(w *work) error {
 	s := &in.Settings
-	if len(s.Labels) > MaxLabels || len(s.RootHash) > MaxRootHash || s.RootHash != "" && !sealed(s.RootHash) {
-		return invalid(w.name, "REG-16", "want at most %d labels, and a root password hash of at most %d bytes", MaxLabels, MaxRootHash)
+	if len(s.Labels) > MaxSetLabels || len(s.RootHash) > MaxRootHash || s.RootHash != "" && !sealed(s.RootHash) {
+		return invalid(w.name, "REG-16", "want at most %d labels, and a root password hash of at most %d bytes", MaxSetLabels, MaxRootHash)
 	}
 	for key, val := range s.Labels {
-		if !labelKey(key) || strings.HasPrefix(key, reservedLabel) || len(val) > MaxLabelValue || !made(val, "._:/@+=-") {
-			return invalid(w.name, "LABEL-1", "label %q is reserved or malformed", key[:min(len(key), MaxLabelKey)])
+		short := key[:min(len(key), MaxLabelKey)]
+		switch {
+		case !labelKey(key):
+			return invalid(w.name, "LABEL-1", "label key %q: want 1 to %d letters, digits or . _ / -, first and last alphanumeric", short, MaxLabelKey)
+		case strings.HasPrefix(key, reservedLabel):
+			return invalid(w.name, "LABEL-1", "label key %q: want a key that does not begin with %s", short, reservedLabel)
+		case len(val) > MaxLabelValue || !made(val, "._:/@+=-"):
+			return invalid(w.name, "LABEL-1", "value of label %q: want up to %d letters, digits or . _ : / @ + = -", short, MaxLabelValue)
 		}
 	}
 	return nil
