@@ -71,7 +71,7 @@ var corpus = []struct {
 	}},
 	{"ready as soon as a restart was asked for", "IC#5100", deploying, func(h *host) {
 		h.refused(sm.InvalidState, lifecycle.Power{Call: ops, World: idle, Request: "r1", Action: "reset"})
-		h.do(lifecycle.SessionOpened{Epoch: 1, Gateway: "gw"}).prov(provision.Deploying) // a session is no proof
+		h.do(lifecycle.Join{Certificate: "c-1"}, lifecycle.SessionOpened{Epoch: 1, Gateway: "gw"}).prov(provision.Deploying) // a session is no proof
 	}},
 	{"a controller dies in an -ing state", "Ironic LP#1461937, LP#1651092, Story 2003147", newMachine, func(h *host) {
 		for name, life := range inFlight(h.t) {

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -38,7 +39,7 @@ func (in SetEntry) apply(w *work) error {
 	}
 	// Zero is no attempt's epoch, though a slot that waits by reminder may show it.
 	if w.slot.Holder == Free || w.slot.Epoch != in.Epoch || in.Epoch == 0 {
-		return &Refused{Input: w.name, Req: "MACH-3", code: sm.Conflict, Holder: w.slot, Why: "the caller does not hold the machine"}
+		return &Refused{Input: w.name, Req: "MACH-3", code: sm.Conflict, Holder: w.slot, Why: "the caller does not hold the machine", Next: void}
 	}
 	if boots(&w.Node) == 0 {
 		return &Refused{Input: w.name, Req: "BOOT-14", code: sm.Conflict, Holder: w.slot, Why: "the attempt is at a step that boots nothing"}
@@ -49,12 +50,21 @@ func (in SetEntry) apply(w *work) error {
 	if w.Node.awaitsMAC() && !w.Node.owns(&w.Node.NICs[i]) {
 		return refuse(w.name, "BOOT-15", sm.Conflict, "the machine still waits for its MAC, and this one may be a stranger's", "confirm the MAC first")
 	}
+	if b := &w.Node.NICs[i]; b.State == netboot.Enrolling && b.Owner == (netboot.Owner{}) && !w.Node.covers(b.MAC) {
+		return refuse(w.name, "EDGE-20", sm.Conflict, "the record enrolls on its own, and may be another machine's", "decommission it first")
+	}
 	e := netboot.Event{On: netboot.SetEntry, By: w.Node.owner(), Entry: netboot.Entry{Epoch: in.Epoch, Image: in.Image, Args: in.Args}}
 	w.lend(&e)
 	if err := w.boot(i, e); err != nil {
 		return err
 	}
 	return in.check(w)
+}
+
+// covers reports whether mac is one that the setup in progress was approved for
+// (SET-18).
+func (n *Node) covers(mac netboot.MAC) bool {
+	return n.Reg.State == registration.SettingUp && slices.Contains(n.Reg.Plan.MACs, registration.MAC(mac))
 }
 
 // check holds what is booted to its limits. It comes after the record's own
@@ -133,9 +143,11 @@ func (w *work) awaitsMAC() error {
 	}
 	switch {
 	case w.Node.Claims.BMC == "":
-		return refuse(w.name, "PROV-14", sm.NotFound, "the node has no BMC binding", "")
-	case w.Node.retired(), len(w.Node.MACs()) > 0:
-		return refuse(w.name, "BOOT-17", sm.InvalidState, "the node is retired or has MACs", "")
+		return refuse(w.name, "PROV-14", sm.NotFound, "the node has no BMC binding", "enroll the machine by its BMC first")
+	case w.Node.retired():
+		return refuse(w.name, "BOOT-17", sm.InvalidState, "the node is retired", "delete the node first")
+	case len(w.Node.MACs()) > 0:
+		return refuse(w.name, "BOOT-17", sm.InvalidState, "the node has a MAC already", "nothing is left to confirm")
 	}
 	return nil
 }

@@ -77,9 +77,11 @@ func writes(n *Node) (Writing, uint64) {
 // answers for the disks: what it wiped, installed or lends cannot be undone by
 // a setup or a run that it knows nothing of.
 func (w *work) disks() error {
-	switch s := w.Node.Prov.State; s {
-	case provision.Ready, provision.Deployed, provision.Rescue:
-		return refuse(w.name, "PROV-2", sm.Conflict, "the provision axis answers for the disks of a machine in "+string(s), "release or retire it by its own axis")
+	p := &w.Node.Prov
+	answers := p.State == provision.Ready || p.State == provision.Deployed || p.State == provision.Rescue ||
+		p.State == provision.Failed && (p.FailedFrom == provision.Rescue || p.Wipe == provision.WipeNone)
+	if answers {
+		return refuse(w.name, "PROV-2", sm.Conflict, "the provision axis answers for the disks of a machine in "+string(p.State), "release or retire it by its own axis")
 	}
 	return nil
 }

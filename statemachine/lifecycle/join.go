@@ -41,6 +41,11 @@ func (in Join) apply(w *work) error {
 	if err := w.admitted(); err != nil {
 		return err
 	}
+	if in.Claims.Server == (registration.ServerID{}) {
+		if err := w.rowless(); err != nil { // only its UUID may take a row (EDGE-24)
+			return err
+		}
+	}
 	if err := w.assign(in.NewID); err != nil {
 		return err
 	}
@@ -218,6 +223,9 @@ func (in SessionOpened) apply(w *work) error {
 	}
 	if err := w.admitted(); err != nil {
 		return err
+	}
+	if len(w.Node.Identity.Live) == 0 && w.Node.Reg.Bound.ID == "" {
+		return refuse(w.name, "ID-2", sm.Unauthenticated, "the machine has no live certificate and no bound key", "join with fresh evidence, or have the machine approved")
 	}
 	if err := w.session(in.Epoch); err != nil {
 		return err

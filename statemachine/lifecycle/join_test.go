@@ -65,7 +65,7 @@ func TestJoin(t *testing.T) {
 // approval; its acceptance run waits while another attempt holds the machine.
 func TestFirstSession(t *testing.T) {
 	approved(t).do(opened(1)).prov(provision.Adopting)
-	pending(t).do(opened(1)).prov(provision.Absent)
+	pending(t).refused(sm.Unauthenticated, opened(1)) // it has no credential yet
 	h := brunning(t, "attest").do(lifecycle.Join{Certificate: "c"}).prov(provision.Adopting)
 	if !h.Node.Prov.Queued || slices.ContainsFunc(slices.Collect(lifecycle.Needs(&h.Node)), func(n lifecycle.Need) bool { return n.Verb == lifecycle.NeedAcceptance }) {
 		t.Errorf("%+v", h.Node.Prov)
@@ -183,6 +183,8 @@ func TestConnectivity(t *testing.T) {
 func TestSessionsAfterReset(t *testing.T) {
 	h := adopted(t)
 	h.do(lifecycle.FactoryReset{Call: ops, World: idle}).told("node.connectivity.disconnected", lifecycle.SessionEnded)
+	h.refused(sm.Unauthenticated, opened(2)) // every credential died with the reset (ID-2)
+	h.do(lifecycle.Join{Certificate: "c-9"})
 	h.refused(sm.Conflict, opened(1))
 	h.do(opened(2))
 }

@@ -118,6 +118,7 @@ type EnrollMetal struct {
 	Call
 	NewID   NodeID
 	Request string   // ID; optional
+	World   World    // allocations of a machine that is a node already
 	Found   []NodeID // live nodes that the claims' indexes name
 	Metal   Metal
 }
@@ -149,6 +150,9 @@ func (in EnrollMetal) apply(w *work) error {
 	if err := w.prov(provision.Event{Event: onProv(provision.Enroll), By: in.By, Facts: w.provFacts(&World{})}); err != nil {
 		return err
 	}
+	if err := in.vacant(w); err != nil {
+		return err
+	}
 	if err := w.call(in.Call); err != nil {
 		return err
 	}
@@ -159,6 +163,18 @@ func (in EnrollMetal) apply(w *work) error {
 		return err
 	}
 	return in.bind(w)
+}
+
+// vacant refuses to enroll a machine on which somebody has work: the chain that
+// begins wipes it (PROV-13).
+func (in *EnrollMetal) vacant(w *work) error {
+	if err := w.answers(&in.World); err != nil {
+		return err
+	}
+	if in.World.Open > 0 {
+		return &Refused{Input: w.name, Req: "PROV-13", code: sm.Conflict, Why: "allocations are open", Count: in.World.Open, Next: "release them"}
+	}
+	return nil
 }
 
 // bind claims what names the machine.
@@ -260,7 +276,7 @@ func (in *Verb) answered(w *work) error {
 // other way back (PROV-3).
 func (in *Verb) exists(w *work) error {
 	if !slices.Contains(verbs(), in.On) {
-		return invalid("verb", "PROV-1", "%q is no verb of the provision axis", in.On)
+		return invalid("verb", "PROV-1", "%q is no verb of the provision axis; legal: %s", in.On, listed(verbs()))
 	}
 	if err := w.live(); err != nil {
 		return err
@@ -278,7 +294,8 @@ func (in *Verb) move(w *work) error {
 	// The table lets retire take over any holder. From a retirement there is nothing
 	// to take, and two would wipe the machine under two epochs.
 	if in.On == provision.Retire && w.slot.Holder == Retirement {
-		return &Refused{Input: w.name, Req: "MACH-3", code: sm.Conflict, Why: "the inventory retires the machine already", Holder: w.slot}
+		return &Refused{Input: w.name, Req: "MACH-3", code: sm.Conflict, Why: "the inventory retires the machine already", Holder: w.slot,
+			Next: "let that retirement end, and delete the node"}
 	}
 	e := provision.Event{Event: onProv(in.On), By: in.By, Wipe: in.Wipe, Profile: in.Profile, Why: in.Reason, Facts: in.facts(w)}
 	if err := w.prov(e); err != nil {

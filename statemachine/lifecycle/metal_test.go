@@ -194,10 +194,18 @@ func TestWipeEvidence(t *testing.T) {
 		h.refused(sm.InvalidInput, h.wiped())
 		h.do(lifecycle.OffConfirmed{Epoch: h.Node.Prov.Epoch}).do(h.wiped())
 	})
-	t.Run("no agents", func(t *testing.T) {
+	t.Run("agents gone since", func(t *testing.T) { // what began to wipe must prove it (EDGE-10)
 		h := bway("commissioning", t)
 		in := h.reported(true)
 		in.World.Agentless = true
+		h.do(in).prov(provision.Failed)
+	})
+	t.Run("no agents", func(t *testing.T) {
+		h := bway("inspecting", t)
+		in := h.reported(true)
+		in.Inspected, in.World.Agentless = nil, true
+		h.do(in).prov(provision.Commissioning)
+		in.Epoch = h.Node.Prov.Epoch
 		h.do(in).prov(provision.Ready)
 	})
 }

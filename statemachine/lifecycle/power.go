@@ -45,7 +45,8 @@ func (in Power) apply(w *work) error {
 	if err := w.answers(&in.World); err != nil {
 		return err
 	}
-	e := provision.Event{Event: onProv(provision.PowerVerb), Facts: w.provFacts(&in.World)}
+	held := heldBy(&w.was.Node).Holder != Free // also by a retirement that waits for off (EDGE-5)
+	e := provision.Event{Event: onProv(provision.PowerVerb), Facts: w.provFacts(&in.World).With(provision.Held, held)}
 	if err := w.prov(e); err != nil {
 		return err
 	}

@@ -438,7 +438,7 @@ func TestOneNodeByManyPaths(t *testing.T) {
 		t.Error("the node changed its ID")
 	}
 	// Before approval no session begins the axis.
-	pending(t).do(lifecycle.SessionOpened{Epoch: 1, Gateway: "gw"}).prov(provision.Absent)
+	pending(t).refused(sm.Unauthenticated, lifecycle.SessionOpened{Epoch: 1, Gateway: "gw"})
 
 	// A sighting makes no node.
 	h = newHost(t).do(lifecycle.Sighted{MAC: nicA})

@@ -30,6 +30,7 @@ func (in RetireDevice) apply(w *work) error {
 		return err
 	}
 	if w.Node.Run.Retiring() || w.Node.retired() {
+		in.correct(w)
 		return nil
 	}
 	if err := in.free(w); err != nil {
@@ -49,6 +50,17 @@ func (in RetireDevice) apply(w *work) error {
 	}
 	// A run that only waits held nothing, so takeOver did not end it.
 	return w.run(run.Event{Event: onRun(run.Interrupt)})
+}
+
+// correct takes the serial that the owner has put right since, as long as
+// nothing has been written: the wipe, and each that follows a failed one, goes by
+// the newest (RUN-4).
+func (in *RetireDevice) correct(w *work) {
+	r := &w.Node.Run
+	if r.Retire.State == run.Interrupting && in.Serial != "" && in.Serial != r.Serial {
+		r.Serial = in.Serial
+		w.factWhy("run.serial", in.Serial)
+	}
 }
 
 // free refuses what a retirement may not take over. A provision workflow is not
@@ -138,7 +150,7 @@ func (in OffConfirmed) apply(w *work) error {
 	case !waits:
 		return refuse(w.name, "RUN-5", sm.Conflict, "nothing waits for the machine to be off", "")
 	case in.Epoch != asked:
-		return &Refused{Input: w.name, Req: "MACH-4", code: sm.Conflict, Why: "another attempt asked for that", Holder: heldBy(&w.Node)}
+		return &Refused{Input: w.name, Req: "MACH-4", code: sm.Conflict, Why: "another attempt asked for that", Holder: heldBy(&w.Node), Next: void}
 	}
 	if w.Node.Run.Retiring() {
 		if err := w.retire(run.RetireEvent{Event: onRetire(run.OffConfirmed)}); err != nil {

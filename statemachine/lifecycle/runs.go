@@ -57,7 +57,7 @@ func (w *work) device() error {
 		return err
 	}
 	if w.Node.Claims.Device == "" {
-		return refuse(w.name, "MACH-2", sm.NotFound, "the node is no device of the inventory", "")
+		return refuse(w.name, "MACH-2", sm.NotFound, "the node is no device of the inventory", "list the device first")
 	}
 	return nil
 }
@@ -176,6 +176,11 @@ func (RunCancel) Name() string { return "run-cancel" }
 func (RunCancel) apply(w *work) error {
 	if err := w.device(); err != nil {
 		return err
+	}
+	if r := &w.Node.Run; r.State == run.Running && r.Next != "" {
+		w.factWhy("run.cancelled", string(r.Next))
+		r.Next = "" // what waits behind a run is no request any more (MACH-7)
+		return nil
 	}
 	if w.Node.Run.State != run.Waiting {
 		return refuse(w.name, "RUN-1", sm.InvalidState, "no run waits", "a run that has begun ends by itself, or by its deadline")

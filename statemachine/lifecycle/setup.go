@@ -1,7 +1,9 @@
 package lifecycle
 
 import (
+	"cmp"
 	"crypto/subtle"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -132,7 +134,7 @@ func (in *ApproveSetup) inputs(w *work, row *registration.Record) error {
 	case !hostname(in.Realized.Hostname):
 		return invalid(w.name, "SET-4", "hostname %q is no RFC 1123 label", in.Realized.Hostname)
 	case in.Realized.Disk != "" && !slices.Contains(in.World.Staged, in.Realized.Disk):
-		return invalid(w.name, "SET-4", "the disk image is not staged")
+		return refuse(w.name, "SET-4", sm.InvalidInput, fmt.Sprintf("disk image %q is not staged", in.Realized.Disk), "stage it first")
 	case !in.Mint.whole():
 		return invalid(w.name, "SET-5", "the setup needs a bound key, three ticket keys and a sealed bundle, all different")
 	case in.Realized.Digest == registration.Hash{}:
@@ -152,11 +154,23 @@ func (in *ApproveSetup) disks(w *work, row *registration.Record) error {
 		return invalid(w.name, "SET-4", "the plan writes 1 to %d disks", MaxSerials)
 	}
 	for i, serial := range serials {
-		if serial == "" || !slices.Contains(row.Inventory.Serials, serial) || slices.Contains(serials[:i], serial) {
-			return invalid(w.name, "SET-4", "the plan writes a disk that the inventory does not have, or one twice")
+		if serial == "" || occurs(row.Inventory.Serials, serial) != 1 || slices.Contains(serials[:i], serial) {
+			return invalid(w.name, "SET-4", "the plan writes a disk that the inventory does not have exactly once, or one twice")
 		}
 	}
 	return nil
+}
+
+// occurs is how often a serial is in an inventory: two disks of one serial
+// cannot be told apart (DISK-2).
+func occurs(serials []string, serial string) int {
+	n := 0
+	for _, s := range serials {
+		if s == serial {
+			n++
+		}
+	}
+	return n
 }
 
 // planned checks the plan against what stands now: it is of this inventory,
@@ -184,7 +198,8 @@ func (in *ApproveSetup) unclaimed(w *work, plan *registration.Plan) error {
 			b := &w.Node.NICs[i]
 			if b.Owner != (netboot.Owner{}) && !w.Node.owns(b) && b.State != netboot.Decommissioned {
 				return &Refused{Input: w.name, Req: "SET-18", Reason: "MAC_CLAIMED", code: sm.Conflict,
-					Why: "MAC " + netboot.MAC(m).String() + " is another machine's"}
+					Why:  "MAC " + netboot.MAC(m).String() + " is " + cmp.Or(b.Owner.Node, "another machine") + "'s",
+					Next: "delete or retire that node if the NIC has moved, or take the NIC out and announce again"}
 			}
 		}
 	}

@@ -76,8 +76,11 @@ func align(rec provision.Record, ev sm.Event[provision.Kind], g sm.Guard) (provi
 		if rec.Proof = (provision.Hash{}); g&provision.Proof != 0 {
 			rec.Proof = proof
 		}
-		if rec.State == provision.Releasing && g&provision.NoWipe != 0 {
+		switch {
+		case rec.State == provision.Releasing && g&provision.NoWipe != 0:
 			rec.Wipe = provision.WipeNone
+		case rec.State != provision.Releasing && g&provision.Agents == 0:
+			rec.Wipe = ""
 		}
 	}
 	return rec, e

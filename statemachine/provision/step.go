@@ -27,7 +27,9 @@ const own = Proof | NoWipe | Booting | Returning | FromGroup
 // would be legal without stepping.
 func Guards(r *Record, e *Event) sm.Guard {
 	g := e.Facts&^own | fromGuard(r.FailedFrom)
-	return g.With(Proof, r.Proof != Hash{}).
+	// A wipe that was begun must be proved, whatever the pool runs by now (EDGE-10).
+	wipes := r.Wipe != "" && (r.State == Commissioning || r.State == Retiring)
+	return g.With(Agents, wipes).With(Proof, r.Proof != Hash{}).
 		With(NoWipe, r.Wipe == WipeNone).
 		With(Booting, r.Activity == RescueBoot).
 		With(Returning, r.Activity == Return)

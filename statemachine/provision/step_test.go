@@ -285,8 +285,10 @@ func TestWipeEvidence(t *testing.T) {
 	}{
 		"none":                  {releasing(t, provision.WipeNone), facts(0), provision.Ready},
 		"quick without agents":  {releasing(t, provision.WipeQuick), without(provision.Agents), provision.Failed},
-		"commission, no agents": {commissioning(t), without(provision.Agents), provision.Ready},
-		"retire, no agents":     {retiring(t), func(e *provision.Event) { e.Facts = provision.Off }, provision.Retired},
+		"commission, no agents":   {unwiped(commissioning(t)), without(provision.Agents), provision.Ready},
+		"retire, no agents":       {unwiped(retiring(t)), func(e *provision.Event) { e.Facts = provision.Off }, provision.Retired},
+		"commission, agents gone": {commissioning(t), without(provision.Agents), provision.Failed},
+		"retire, agents gone":     {retiring(t), func(e *provision.Event) { e.Facts = provision.Off }, provision.Failed},
 	} {
 		if c.node.do(t, provision.Succeeded, c.edit); c.node.State != c.want {
 			t.Errorf("%s: %s, want %s", name, c.node.State, c.want)
@@ -426,4 +428,11 @@ func TestUnknownStateIsLeftAlone(t *testing.T) {
 		n.State = "hibernating"
 		n.refused(t, sm.InvalidState, on)
 	}
+}
+
+// unwiped is an attempt that began in a pool without agents: it wipes nothing
+// (EDGE-10).
+func unwiped(n *node) *node {
+	n.Wipe = ""
+	return n
 }
