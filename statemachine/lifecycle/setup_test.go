@@ -25,7 +25,11 @@ func TestApproveSetup(t *testing.T) {
 	if r.Epoch != last+1 || h.Site.Epoch != r.Epoch || !r.Deadline.Equal(h.now.Add(45*time.Minute)) {
 		t.Errorf("epoch %d of %d until %s", r.Epoch, h.Site.Epoch, r.Deadline)
 	}
-	if r.Bound != in.Mint.Bound || r.Tickets != in.Mint.Tickets || r.Bundle != (registration.Bundle{Sealed: in.Mint.Sealed}) {
+	bound, tickets := in.Mint.Bound, in.Mint.Tickets
+	for _, k := range []*registration.Key{&bound, &tickets[0], &tickets[1], &tickets[2]} {
+		k.Generation = r.Epoch
+	}
+	if r.Bound != bound || r.Tickets != tickets || r.Bundle != (registration.Bundle{Sealed: in.Mint.Sealed}) {
 		t.Errorf("minted %+v %+v %+v", r.Bound, r.Tickets, r.Bundle)
 	}
 	if r.Image != image || r.Plan.Digest != in.Shown || r.Plan.Approver != ops.By || r.Plan.InClear {

@@ -36,7 +36,7 @@ type Key struct {
 	ID         string
 	Hash       Hash
 	Scope      string // "agent" for the bound key, "ticket" for ticket keys
-	Generation uint64 // the setup epoch, or 0 for a claim-code approval
+	Generation uint64 // the setup epoch, which Step stamps, or 0 for a claim-code approval
 }
 
 // Expiring is a secret's hash with its end.

@@ -106,6 +106,7 @@ func (r *Record) write(from State, e *Event, now time.Time) {
 		}
 	case ApproveSetup:
 		r.Bound, r.Tickets, r.Bundle = e.Bound, e.Tickets, Bundle{Sealed: e.Sealed}
+		r.generation(r.Epoch)
 		r.Plan, r.Image = e.Plan, e.Image
 	case Drain:
 		r.Bundle = Bundle{Consumed: true}
@@ -153,6 +154,15 @@ func (r *Record) announced(from State, e *Event) {
 	r.Server, r.Inventory, r.AgentKey = e.Server, e.Inventory, e.AgentKey
 	if from == SettingUp {
 		r.LastError = ReasonOtherKey
+	}
+}
+
+// generation stamps the keys of a setup with its epoch, which nobody knew when
+// they were minted.
+func (r *Record) generation(epoch uint64) {
+	r.Bound.Generation = epoch
+	for i := range r.Tickets {
+		r.Tickets[i].Generation = epoch
 	}
 }
 

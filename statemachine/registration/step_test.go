@@ -154,13 +154,20 @@ func TestWhatEachWayWrites(t *testing.T) {
 	}
 }
 
-// REG-2, SET-5: what a new row and a setup hold is what the event brought.
+// of is k as the setup with this epoch keeps it.
+func of(epoch uint64, k registration.Key) registration.Key {
+	k.Generation = epoch
+	return k
+}
+
+// REG-2, SET-5: what a new row and a setup hold is what the event brought, and
+// each key of a setup says of which.
 func TestValuesAreTheEvents(t *testing.T) {
 	r := settingUp(t)
 	if r.Server != server || !reflect.DeepEqual(r.Inventory, sysinfo) || r.AgentKey != agentKey {
 		t.Errorf("announce wrote %v, %+v, %v", r.Server, r.Inventory, r.AgentKey)
 	}
-	if r.Bound != bound || r.Tickets != tickets || r.Bundle != (registration.Bundle{Sealed: "bundle"}) ||
+	if r.Bound != of(1, bound) || r.Tickets != [3]registration.Key{of(1, tickets[0]), of(1, tickets[1]), of(1, tickets[2])} || r.Bundle != (registration.Bundle{Sealed: "bundle"}) ||
 		!reflect.DeepEqual(r.Plan, plan) || r.Image != "pi1" {
 		t.Errorf("approve-setup wrote %+v", r.Record)
 	}
@@ -258,7 +265,7 @@ func TestWaitingKey(t *testing.T) {
 			t.Errorf("after %s the lapse revoked a key in use", on)
 		}
 	}
-	if r := installed(t).do(t, registration.Lapse); r.Bound != bound {
+	if r := installed(t).do(t, registration.Lapse); r.Bound != of(1, bound) {
 		t.Error("a lapse revoked a key that came in a bundle")
 	}
 	r = pending(t)
