@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -413,7 +414,12 @@ func TestConfigure(t *testing.T) {
 			h.refused(sm.NotFound, set)
 			return
 		}
-		h.do(set).reg(s).told(lifecycle.SettingsChanged).idles(set)
+		h.do(set).reg(s).told(lifecycle.SettingsChanged, lifecycle.NodeLabeled).idles(set)
+		other := set
+		other.Settings.Reservoir++
+		if h.do(other).told(lifecycle.SettingsChanged); slices.ContainsFunc(h.facts, func(f lifecycle.Fact) bool { return f.Name == lifecycle.NodeLabeled }) {
+			h.t.Errorf("labels that stayed are told: %v", h.facts)
+		}
 		h.do(lifecycle.Configure{Call: ops})
 		if s := h.Node.Reg.Settings; len(s.Labels) != 0 || s.Reservoir != 0 || s.RootHash != "" {
 			h.t.Errorf("not cleared: %+v", s)

@@ -46,6 +46,11 @@ func (in Configure) apply(w *work) error {
 		return nil
 	}
 	w.factWhy(SettingsChanged, in.Reason)
+	// Labels are the node's to everyone else, so they have a name of their own
+	// (EVENT-2). A row without a node labels none.
+	if w.Node.Live() && !maps.Equal(was.Labels, in.Settings.Labels) {
+		w.factWhy(NodeLabeled, in.Reason)
+	}
 	return in.check(w)
 }
 
