@@ -36,3 +36,28 @@ func TestZeroNodeIsRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// EDGE-15: no refusal leaves its reader without a way on.
+func TestRefusalsSayTheWayOn(t *testing.T) {
+	_, nodes, _, site := bfleet(t, "ready", 1)
+	for _, c := range []struct {
+		in   lifecycle.Input
+		node lifecycle.Node
+		want string
+	}{
+		{lifecycle.Verb{Call: ops, On: "paint"}, nodes[0], "legal: manage, inspect, provide"},
+		{lifecycle.Verb{Call: ops, On: provision.Manage}, lifecycle.Fresh(), "let its machine join or register"},
+		{lifecycle.RunBegin{}, nodes[0], "list the device first"},
+		{lifecycle.Inspected{Epoch: 99}, nodes[0], "stop this attempt; its reports are void"},
+		{lifecycle.SetEntry{Epoch: 99}, nodes[0], "stop this attempt; its reports are void"},
+		{lifecycle.Report{Epoch: 99}, nodes[0], "no attempt is open; stop this one, its reports are void"},
+		{lifecycle.Join{Found: []lifecycle.NodeID{"node_other"}, Certificate: "c"}, nodes[0], "find out which machine it is, and delete the other node"},
+		{lifecycle.Refresh{}, nodes[0], "register again"},
+		{lifecycle.Condition{Key: "draining", On: true}, nodes[0], "choose a key of the controller's own"},
+	} {
+		_, err := lifecycle.Step(lifecycle.State{Node: c.node, Site: site}, c.in, dawn)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", c.in.Name(), err, c.want)
+		}
+	}
+}
