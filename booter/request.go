@@ -82,7 +82,7 @@ type Request struct {
 	MaxMessage  uint16     // option 57, 0 if absent
 	Class       string     // option 60 as sent
 	Archs       []Arch     // option 93 in its order; one [BadArch] for an odd or empty option
-	UUID        [16]byte   // option 97 as sent, zero if absent: a claim, never the key (RFC 4578 section 2.3)
+	UUID        [16]byte   // option 97 as sent, zero if absent: a claim, never the key (RFC 4578 section 2.3); for the edge, it decides nothing here
 	UserClasses []string   // option 77, raw or in the tuples of RFC 3004
 	IPXE        bool       // option 175 is there
 

@@ -21,7 +21,7 @@ type Caller struct {
 // A Session is an operator's, from signing in as an operator identity (ID-8).
 type Session struct {
 	Operator   string    // the identity; never ""
-	MFA        bool      // a second factor was shown; SSH certificates ask for it (ID-4)
+	MFA        bool      // a second factor was shown (ID-4); for the edge, it decides nothing here
 	Ends       time.Time // the first instant at which it is dead
 	OpenedWith Scope     // the scope of the key it was opened with, "" if by signing in
 }

@@ -47,7 +47,7 @@ type Policy struct {
 	Exclude       []netip.Addr
 	Enrollment    string // image
 	Rescue        string // image
-	AnswerAny     bool   // answer_only_pxe off
+	AnswerAny     bool   // answer_only_pxe off; for the edge, it decides nothing here
 	ClearBundles  bool   // stock agents may get their bundle in clear (SET-17)
 	MaxUnapproved int    // zero: MaxUnapproved
 	MaxDiscovered int    // zero: MaxDiscovered
