@@ -23,6 +23,10 @@
 // The kit decides again by itself what the engine decides: a kit that asked the
 // engine would share its mistakes. Its own tests break each law on purpose.
 //
+// A machine needs no more. [Pairs] is for who writes a matrix of another form,
+// [NewCover] for who drives a machine by tests of their own, and [Laws] for who
+// checks steps that they recorded elsewhere.
+//
 // Matrix asks what the table says, and Machine whether Step obeys it. Neither
 // replaces the other: a wrong table may be obeyed, a right one ignored.
 package statemachinetest
