@@ -54,7 +54,7 @@ func placeable(s provision.State) bool {
 	return s == provision.Adopted || s == provision.Deployed || s == provision.Ready
 }
 
-// Reasons yields the NoSchedule reasons of n: operator taints as taint:<key>,
+// Reasons lists the NoSchedule reasons of n: operator taints as taint:<key>,
 // draining, unreachable and the controllers' conditions, each with one owner.
 func Reasons(n *Node) []string {
 	var out []string

@@ -43,7 +43,7 @@ func (in BootVerb) apply(w *work) error {
 	}
 	// The same mode again changes no record, and is not told.
 	if in.On == netboot.SetMode && w.cloned {
-		w.factWhy("boot.mode", string(in.Mode))
+		w.factWhy(ModeChanged, string(in.Mode))
 	}
 	return w.call(in.Call)
 }

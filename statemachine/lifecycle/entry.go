@@ -100,7 +100,7 @@ type Propose struct{ Proposal }
 func (Propose) Name() string { return "propose" }
 
 func (in Propose) apply(w *work) error {
-	if err := w.awaitsMAC(); err != nil {
+	if err := w.needsMAC(); err != nil {
 		return err
 	}
 	if !in.Cycled || in.Late || in.SecondMAC || in.SecondOwner {
@@ -136,8 +136,8 @@ func (w *work) bound() {
 	}
 }
 
-// awaitsMAC refuses what only a machine without MACs may do (BOOT-17).
-func (w *work) awaitsMAC() error {
+// needsMAC refuses what only a machine without MACs may do (BOOT-17).
+func (w *work) needsMAC() error {
 	if err := w.live(); err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ type ConfirmMAC struct {
 func (ConfirmMAC) Name() string { return "confirm-mac" }
 
 func (in ConfirmMAC) apply(w *work) error {
-	if err := w.awaitsMAC(); err != nil {
+	if err := w.needsMAC(); err != nil {
 		return err
 	}
 	i := w.record(in.MAC)

@@ -114,6 +114,11 @@ func nodeVerbs() []provision.Kind {
 	return append(verbs(), provision.Enroll, provision.PowerVerb, provision.Delete)
 }
 
+// occupied is the conflict of what must wait until open allocations are released.
+func occupied(in, req string, open int) *Refused {
+	return &Refused{Input: in, Req: req, code: sm.Conflict, Why: "allocations are open", Count: open, Next: "release them"}
+}
+
 // listed is names as a refusal lists them.
 func listed[K ~string](names []K) string {
 	var b strings.Builder

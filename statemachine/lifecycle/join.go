@@ -133,7 +133,7 @@ func (w *work) issue(serial string) error {
 		live = live[over:]
 	}
 	w.Node.Identity.Live = live
-	w.facts = append(w.facts, Fact{Name: "security.node.certificate-issued", Key: serial})
+	w.facts = append(w.facts, Fact{Name: CertificateIssued, Key: serial})
 	return nil
 }
 
@@ -234,7 +234,7 @@ func (in SessionOpened) apply(w *work) error {
 		return err
 	}
 	w.Node.Conn = Connectivity{Link: Connected, Session: in.Epoch, Gateway: in.Gateway, Since: w.now}
-	w.fact("session.opened")
+	w.fact(SessionStarted)
 	// Without a row the join has begun the axis already (MACH-2).
 	if w.Node.Reg.State == registration.Approved {
 		return w.firstSession()

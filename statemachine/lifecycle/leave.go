@@ -211,8 +211,7 @@ func (in *DeleteRow) facts(w *work) (g sm.Guard, open int, err error) {
 		return 0, 0, err
 	}
 	if n.Prov.State != provision.Absent {
-		ev := provision.Event{Event: onProv(provision.Delete), Facts: w.provFacts(&in.World)}
-		_, err := provision.Table.Next(n.Prov.State, provision.Delete, provision.Guards(&n.Prov, &ev))
+		err := w.leaves(&in.World)
 		// Only the state's refusal anchors the row. What else the table may say, open
 		// allocations above all, the guards below tell with their own count.
 		if r, ok := err.(*sm.Refused); ok && r.Code() == string(sm.InvalidState) {
@@ -226,6 +225,15 @@ func (in *DeleteRow) facts(w *work) (g sm.Guard, open int, err error) {
 		g |= registration.Allocated
 	}
 	return g, in.World.Open, nil
+}
+
+// leaves asks the provision axis whether its node may be deleted, and moves
+// nothing.
+func (w *work) leaves(world *World) error {
+	p := &w.Node.Prov
+	ev := provision.Event{Event: onProv(provision.Delete), Facts: w.provFacts(world)}
+	_, err := provision.Table.Next(p.State, provision.Delete, provision.Guards(p, &ev))
+	return err
 }
 
 // held reports whether an attempt forbids the delete. Where the node has a
@@ -301,9 +309,7 @@ func (in *DeleteNode) legal(w *work) error {
 	n := &w.Node
 	switch {
 	case n.Prov.State != provision.Absent:
-		ev := provision.Event{Event: onProv(provision.Delete), Facts: w.provFacts(&in.World)}
-		_, err := provision.Table.Next(n.Prov.State, provision.Delete, provision.Guards(&n.Prov, &ev))
-		if err != nil {
+		if err := w.leaves(&in.World); err != nil {
 			return w.detail(worded(err, nodeVerbs()))
 		}
 	case n.Claims.Device == "":
@@ -313,7 +319,7 @@ func (in *DeleteNode) legal(w *work) error {
 	case !in.Gone:
 		return refuse(w.name, "EDGE-23", sm.InvalidState, "the inventory still has the device", "retire it there first")
 	case in.World.Open > 0:
-		return &Refused{Input: w.name, Req: "PROV-8", code: sm.Conflict, Why: "allocations are open", Count: in.World.Open, Next: "release them"}
+		return occupied(w.name, "PROV-8", in.World.Open)
 	}
 	return nil
 }

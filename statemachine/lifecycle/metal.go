@@ -172,7 +172,7 @@ func (in *EnrollMetal) vacant(w *work) error {
 		return err
 	}
 	if in.World.Open > 0 {
-		return &Refused{Input: w.name, Req: "PROV-13", code: sm.Conflict, Why: "allocations are open", Count: in.World.Open, Next: "release them"}
+		return occupied(w.name, "PROV-13", in.World.Open)
 	}
 	return nil
 }
@@ -319,7 +319,7 @@ func (in *Verb) tell(w *work) {
 	case in.On == provision.Unrescue && is.Epoch != was.Epoch:
 		w.fact(NodeUnrescuing)
 	case in.On == provision.Recover && is.State == provision.Adopting:
-		w.fact("node.provision.adopting")
+		w.fact(NodeAccepting)
 	}
 }
 

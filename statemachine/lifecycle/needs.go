@@ -6,6 +6,7 @@ import (
 
 	"github.com/ingotmetal/ingot/statemachine/provision"
 	"github.com/ingotmetal/ingot/statemachine/run"
+	"github.com/ingotmetal/ingot/statemachine/schedule"
 )
 
 // Need is one thing that a node's state wants from the world. A reconciler
@@ -124,7 +125,7 @@ func commandNeeds(n *Node) []Need {
 			}
 		}
 	}
-	if n.Sched.State == "draining" {
+	if n.Sched.State == schedule.Draining {
 		needs = append(needs, Need{Verb: NeedDrain})
 	}
 	return needs

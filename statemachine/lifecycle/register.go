@@ -58,7 +58,7 @@ func (in Register) apply(w *work) error {
 	if w.Node.Reg.State == registration.Approved {
 		w.Site.AutoApprove.take()
 	} else {
-		w.fact("registration.claimable")
+		w.fact(RowClaimable)
 	}
 	return nil
 }
@@ -73,10 +73,16 @@ func (in *Register) check(w *work) error {
 		return invalid(w.name, "REG-5", "a claim code lives one hour")
 	case !in.Poll.Holds(w.now) || in.Poll.Until.After(w.now.Add(registration.CodeLife)):
 		return invalid(w.name, "REG-6", "a poll token lives at most one hour")
-	case !wellMade(in.Bound) || in.Bound.Scope != ScopeAgent || !sealed(in.Waiting):
+	case !deliverable(in.Bound, in.Waiting):
 		return invalid(w.name, "REG-7", "the key for an open window is missing")
 	}
 	return w.inventory(&in.Inventory)
+}
+
+// deliverable reports whether bound is an agent's key, with its secret sealed for
+// the poll.
+func deliverable(bound registration.Key, waiting registration.Sealed) bool {
+	return wellMade(bound) && bound.Scope == ScopeAgent && sealed(waiting)
 }
 
 // kept is e as rows keep its time.
@@ -217,7 +223,7 @@ func (in Approve) apply(w *work) error {
 	if err := w.call(in.Call); err != nil {
 		return err
 	}
-	if !wellMade(in.Bound) || in.Bound.Scope != ScopeAgent || !sealed(in.Waiting) {
+	if !deliverable(in.Bound, in.Waiting) {
 		return invalid(w.name, "REG-14", "the bound key is missing")
 	}
 	return nil
@@ -275,6 +281,6 @@ func (in Acknowledge) apply(w *work) error {
 	if err := w.reg(registration.Event{Event: on(registration.Acknowledge)}); err != nil {
 		return err
 	}
-	w.fact("registration.key-delivered")
+	w.fact(KeyDelivered)
 	return nil
 }

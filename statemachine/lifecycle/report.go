@@ -91,7 +91,7 @@ func (w *work) reported(in *Report) error {
 		}
 	}
 	if w.Node.Prov.State == w.was.Node.Prov.State && w.Node.Prov.Ended != w.was.Node.Prov.Ended {
-		w.factWhy("node.provision.reported", string(w.Node.Prov.Ended))
+		w.factWhy(NodeReported, string(w.Node.Prov.Ended))
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func (in *Inspected) record(w *work) error {
 		return refuse(w.name, "MACH-4", sm.Conflict, "the retirement has failed, or another inventory is known", "")
 	}
 	n.Inventory = in.Inventory
-	w.fact("node.provision.inspected")
+	w.fact(NodeInspected)
 	return nil
 }
 
@@ -240,7 +240,7 @@ func (in WipeEvidence) apply(w *work) error {
 		return invalid(w.name, "PROV-19", "the evidence does not count: %s", why)
 	}
 	if was != in.Digest {
-		w.fact("node.provision.wiped")
+		w.fact(NodeWiped)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (in *RetireDevice) correct(w *work) {
 	r := &w.Node.Run
 	if r.Retire.State == run.Interrupting && in.Serial != "" && in.Serial != r.Serial {
 		r.Serial = in.Serial
-		w.factWhy("run.serial", in.Serial)
+		w.factWhy(SerialCorrected, in.Serial)
 	}
 }
 
@@ -74,7 +74,7 @@ func (in *RetireDevice) free(w *work) error {
 	case w.slot.Holder == Workflow:
 		return &Refused{Input: w.name, Req: "MACH-3", code: sm.Conflict, Why: "a workflow holds the machine", Holder: w.slot, Next: "abort it, or let it end"}
 	case in.World.Open > 0:
-		return &Refused{Input: w.name, Req: "PROV-13", code: sm.Conflict, Why: "allocations are open", Count: in.World.Open, Next: "release them"}
+		return occupied(w.name, "PROV-13", in.World.Open)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (in RetireReport) apply(w *work) error {
 		return err
 	}
 	if w.Node.Run != w.was.Node.Run && in.Why != "" {
-		w.factWhy("run.retirement.report", cutReason(in.Why))
+		w.factWhy(RetirementTold, cutReason(in.Why))
 	}
 	return w.retiredJoint()
 }
@@ -162,7 +162,7 @@ func (in OffConfirmed) apply(w *work) error {
 	if !w.Node.Prov.AwaitOff {
 		return nil
 	}
-	w.fact("node.power.off-confirmed")
+	w.fact(NodeOffConfirmed)
 	return w.prov(provision.Event{Event: onProv(provision.SeenOff)})
 }
 

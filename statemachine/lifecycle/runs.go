@@ -43,7 +43,7 @@ func (in Listed) apply(w *work) error {
 		return nil
 	case "":
 		w.Node.Claims.Device = in.Device
-		w.factWhy("run.listed", in.Device)
+		w.factWhy(DeviceListed, in.Device)
 		return nil
 	}
 	return refuse(w.name, "MACH-1", sm.Conflict, "the node is device "+w.Node.Claims.Device, "")
@@ -160,7 +160,7 @@ func (in RunWaits) apply(w *work) error {
 	}
 	if why := cutReason(in.Why); why != w.Node.Run.Reason {
 		w.Node.Run.Reason = why
-		w.factWhy("run.waiting", why)
+		w.factWhy(RunHeld, why)
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (RunCancel) apply(w *work) error {
 		return err
 	}
 	if r := &w.Node.Run; r.State == run.Running && r.Next != "" {
-		w.factWhy("run.cancelled", string(r.Next))
+		w.factWhy(RunCancelled, string(r.Next))
 		r.Next = "" // what waits behind a run is no request any more (MACH-7)
 		return nil
 	}
@@ -289,6 +289,6 @@ func (in RunFound) apply(w *work) error {
 			return err
 		}
 	}
-	w.factWhy("run.adopted", "its record came late")
+	w.factWhy(RunAdopted, "its record came late")
 	return w.pending()
 }

@@ -203,6 +203,6 @@ func (in Condition) apply(w *work) error {
 	default:
 		w.Node.Conditions = slices.Delete(slices.Clone(w.Node.Conditions), i, i+1)
 	}
-	w.factWhy("node.condition", in.Key)
+	w.factWhy(NodeConditioned, in.Key)
 	return nil
 }

@@ -31,13 +31,15 @@ const (
 // that a machine must not have.
 func (m *Mint) whole() bool {
 	keys := []registration.Key{m.Bound, m.Tickets[0], m.Tickets[1], m.Tickets[2]}
+	want := ScopeAgent
 	for i, k := range keys {
 		if !wellMade(k) || slices.ContainsFunc(keys[:i], func(o registration.Key) bool { return o.ID == k.ID || o.Hash == k.Hash }) {
 			return false
 		}
-		if want := ScopeTicket; i == 0 && k.Scope != ScopeAgent || i > 0 && k.Scope != want {
+		if k.Scope != want {
 			return false
 		}
+		want = ScopeTicket // all but the first
 	}
 	return sealed(m.Sealed)
 }
@@ -247,7 +249,7 @@ func (in Drain) apply(w *work) error {
 	if !in.Held {
 		return refuse(w.name, "SET-6", sm.Conflict, "the booter does not hold the node's live connection", "drain once the machine is connected")
 	}
-	w.fact("registration.drained")
+	w.fact(BundleDrained)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/ingotmetal/ingot/statemachine/netboot"
 	"github.com/ingotmetal/ingot/statemachine/provision"
 	"github.com/ingotmetal/ingot/statemachine/registration"
+	"github.com/ingotmetal/ingot/statemachine/run"
 )
 
 // World is what other parts know at the instant of a step. A part that cannot
@@ -82,5 +83,5 @@ func (w *work) provFacts(world *World) sm.Guard {
 
 // retired reports whether the machine is out of service for good (EDGE-4).
 func (n *Node) retired() bool {
-	return n.Prov.State == provision.Retired || n.Run.Retire.State == "offline"
+	return n.Prov.State == provision.Retired || n.Run.Retire.State == run.Offline
 }
