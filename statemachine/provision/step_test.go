@@ -283,8 +283,8 @@ func TestWipeEvidence(t *testing.T) {
 		edit edit
 		want provision.State
 	}{
-		"none":                  {releasing(t, provision.WipeNone), facts(0), provision.Ready},
-		"quick without agents":  {releasing(t, provision.WipeQuick), without(provision.Agents), provision.Failed},
+		"none":                    {releasing(t, provision.WipeNone), facts(0), provision.Ready},
+		"quick without agents":    {releasing(t, provision.WipeQuick), without(provision.Agents), provision.Failed},
 		"commission, no agents":   {unwiped(commissioning(t)), without(provision.Agents), provision.Ready},
 		"retire, no agents":       {unwiped(retiring(t)), func(e *provision.Event) { e.Facts = provision.Off }, provision.Retired},
 		"commission, agents gone": {commissioning(t), without(provision.Agents), provision.Failed},
