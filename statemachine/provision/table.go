@@ -256,7 +256,7 @@ var outcomes = []rule{
 	{On: Fail, Refuse: sm.Conflict, Why: "no attempt is open; stop this one, its reports are void", Req: "MACH-4"},
 	// Evidence may come twice or be corrected; it decides nothing by itself.
 	{On: Wiped, From: sm.In(Commissioning, Releasing, Retiring), Stay: true, Req: "PROV-19"},
-	{On: Wiped, Refuse: sm.Conflict, Why: "no attempt that wipes is open", Req: "PROV-19"},
+	{On: Wiped, Refuse: sm.Conflict, Why: "no attempt that wipes is open; stop this one, its reports are void", Req: "PROV-19"},
 	// An observation, legal everywhere: whether it matters is up to AwaitOff.
 	{On: SeenOff, Stay: true, Why: "a retirement that took the machine over may write disks from now on", Req: "EDGE-5"},
 	{On: Expired, From: sm.In(Adopting, Enrolling, Inspecting, Commissioning, Deploying, Releasing, Rescue, Retiring), To: Failed, Ends: Fail, Why: "the deadline passed", Req: "PROV-2"},
