@@ -19,9 +19,7 @@ const uuidLen = 36
 type BadServerID struct{ Text, Why string }
 
 // Error quotes the UUID and says what is wrong.
-func (e *BadServerID) Error() string {
-	return fmt.Sprintf("registration: server UUID %q: %s", e.Text, e.Why)
-}
+func (e *BadServerID) Error() string { return fmt.Sprintf("server UUID %q: %s", e.Text, e.Why) }
 
 // Code is INVALID_INPUT.
 func (*BadServerID) Code() string { return string(sm.InvalidInput) }

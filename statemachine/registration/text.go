@@ -10,9 +10,7 @@ import (
 type BadText struct{ What, Text string }
 
 // Error quotes the text.
-func (e *BadText) Error() string {
-	return "registration: " + e.What + " " + clip(e.Text) + " cannot be read"
-}
+func (e *BadText) Error() string { return e.What + " " + clip(e.Text) + " cannot be read" }
 
 // Code is INVALID_INPUT.
 func (*BadText) Code() string { return string(sm.InvalidInput) }
