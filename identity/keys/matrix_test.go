@@ -238,6 +238,8 @@ func TestDeniedSaysWhoMay(t *testing.T) {
 		{Caller{Scope: Full, Operator: "ann"}, CnSetupApprove, `keys: an operator's session opened with a key of scope "full" may not do CnSetupApprove: held by operator (SET-2)`},
 		{Caller{Operator: "ann"}, SetupDrain, `keys: an operator's session may not do setup:bundle:drain: held by full, ur_enroll (SET-16)`},
 		{Caller{Scope: Booter}, WindowsEnroll, `keys: a key of scope "booter" may not do compute:windows:enroll: held by operator, full (REG-10)`},
+		{Caller{}, SetupDrain, `keys: a caller that proved nothing may not do setup:bundle:drain: authenticate first (SET-16)`},
+		{Caller{Operator: "ann"}, "paint", `keys: an operator's session may not "paint": there is no such action; Rules lists all`},
 		{Caller{Scope: Agent, Node: "node_own"}, AgentRefresh, `keys: a key of scope "agent" may do agent:registration:refresh on its own node only (REG-15)`},
 	} {
 		if err := c.caller.Authorize(c.action, "node_other"); err == nil || err.Error() != c.want {
