@@ -33,7 +33,7 @@ type Alarm string
 // The alarms.
 const (
 	OffAwaited  Alarm = "awaits-off" // as soon as the wait begins
-	OffOverlong Alarm = "danger"     // the machine may run on with an erased disk, or its tenant's
+	OffOverlong Alarm = "danger"     // whatever it ran may run on
 )
 
 // OffAlarm is the alarm of a wait that has lasted so long.
