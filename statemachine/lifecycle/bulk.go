@@ -199,7 +199,7 @@ func (b Batch) Approve(key string, now time.Time) (next Batch, ready bool, err e
 	case "":
 		return b, false, invalid("batch-approve", "PROV-16", "the approver key has no name")
 	case b.By:
-		return b, false, refuse("batch-approve", "PROV-16", sm.Denied, "the caller cannot approve its own batch", "another approver's key")
+		return b, false, refuse("batch-approve", "PROV-16", sm.Denied, "the caller cannot approve its own batch", "have another approver's key approve it")
 	}
 	keys := append([]string(nil), b.Keys...)
 	for _, k := range keys {

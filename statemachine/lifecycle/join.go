@@ -294,7 +294,7 @@ func (in Judged) apply(w *work) error {
 	case in.Link.rank() < c.Link.rank():
 		return refuse(w.name, "LIVE-6", sm.Conflict, "only a new session makes a node less silent", "")
 	}
-	if in.Link != c.Link && in.Link.rank() != c.Link.rank() {
+	if in.Link.rank() != c.Link.rank() {
 		c.Link, c.Gateway, c.Since = in.Link, "", w.now
 	}
 	return nil

@@ -218,12 +218,7 @@ func (in *DeleteRow) facts(w *work) (g sm.Guard, open int, err error) {
 			g |= registration.Anchored
 		}
 	}
-	if in.held(w) {
-		g |= registration.Held
-	}
-	if in.World.Open > 0 {
-		g |= registration.Allocated
-	}
+	g = g.With(registration.Held, in.held(w)).With(registration.Allocated, in.World.Open > 0)
 	return g, in.World.Open, nil
 }
 

@@ -2,7 +2,6 @@ package lifecycle_test
 
 import (
 	"errors"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -50,12 +49,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestProduct walks all axes together, which takes minutes: without -short and
-// with INGOT_TEST_ALL=1 only.
+// TestProduct walks all axes together, which takes half a minute.
 func TestProduct(t *testing.T) {
-	if testing.Short() || os.Getenv("INGOT_TEST_ALL") == "" {
-		t.Skip("takes minutes; set INGOT_TEST_ALL=1")
-	}
 	closes(t, wholeLife(lifecycle.Step))
 }
 

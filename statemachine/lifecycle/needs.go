@@ -101,16 +101,25 @@ func runNeeds(n *Node) []Need {
 }
 
 // retireNeeds is the step of the owner's retirement. The steps that wait for off,
-// and cleaning, have no deadline: they are wanted until they are done, and how
-// often to try is the reconciler's (from 5 min, doubling to 4 h, RUN-6).
+// and cleaning, have no deadline: they are wanted until they are done. How often
+// the reconciler tries is [run.RetryAfter], when a wait for off is a danger
+// [run.OffAlarm] (RUN-5, RUN-6).
 func retireNeeds(n *Node) []Need {
 	r := &n.Run.Retire
-	verb := map[run.RetireStep]string{run.Interrupting: NeedOff, run.Wiping: NeedWorkflow, run.AwaitingOff: NeedOff,
-		run.Evicting: NeedEvict, run.Cleaning: NeedClean}[r.State]
-	if verb == "" {
+	need := Need{Epoch: r.Epoch, What: string(r.State)}
+	switch r.State {
+	case run.Interrupting, run.AwaitingOff:
+		need.Verb = NeedOff
+	case run.Wiping:
+		need.Verb = NeedWorkflow
+	case run.Evicting:
+		need.Verb = NeedEvict
+	case run.Cleaning:
+		need.Verb = NeedClean
+	default:
 		return nil
 	}
-	return []Need{{Epoch: r.Epoch, Verb: verb, What: string(r.State)}}
+	return []Need{need}
 }
 
 // commandNeeds are the power commands that wait and the drain. A command is carried

@@ -29,7 +29,7 @@ type State struct {
 type NodeID string
 
 // Node is one machine: its axes, claims and keys, and one attempt slot
-// (MACH-3), which is [Holder].
+// (MACH-3), which is [SlotOf].
 type Node struct {
 	ID      NodeID
 	Schema  uint32

@@ -191,17 +191,9 @@ func (RunCancel) apply(w *work) error {
 // runFacts are the guards of a run that would begin. Held is by any attempt, and by
 // one that failed before the machine was confirmed off (EDGE-5).
 func (w *work) runFacts(world *World, pin bool) sm.Guard {
-	var g sm.Guard
-	if heldBy(&w.was.Node).Holder != Free {
-		g |= run.Held
-	}
-	if pin {
-		g |= run.Pin
-	}
-	if world.Open > 0 {
-		g |= run.Allocated
-	}
-	return g
+	return sm.Guard(0).With(run.Held, heldBy(&w.was.Node).Holder != Free).
+		With(run.Pin, pin).
+		With(run.Allocated, world.Open > 0)
 }
 
 // RunReport is how a run ended. Another epoch is a CONFLICT, a repeat succeeds

@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"iter"
+	"net/netip"
 	"slices"
 
 	"github.com/ingotmetal/ingot/statemachine/netboot"
@@ -71,30 +73,40 @@ func (w *work) settlePool() error {
 	if !w.cloned {
 		return nil
 	}
-	// What was held before and is held no more.
-	for i := range w.was.Node.NICs {
-		b := &w.was.Node.NICs[i]
-		if j := w.Node.nic(b.MAC); b.Address.IsValid() && (j < 0 || w.Node.NICs[j].Address != b.Address) && w.Site.lends(b.Address) {
-			p, err := w.Site.Pool.Put(b.Address)
-			if err != nil {
-				return err
-			}
-			w.Site.Pool = p
+	for a := range gives(&w.was.Node, &w.Node) {
+		if !w.Site.lends(a) {
+			continue
 		}
+		p, err := w.Site.Pool.Put(a)
+		if err != nil {
+			return err
+		}
+		w.Site.Pool = p
 	}
-	// What is held now and was not. A Take that fails means that the value offered an
-	// address twice, and refuses the step: no two machines ever get one.
-	for i := range w.Node.NICs {
-		b := &w.Node.NICs[i]
-		if j := w.was.Node.nic(b.MAC); b.Address.IsValid() && (j < 0 || w.was.Node.NICs[j].Address != b.Address) {
-			p, err := w.Site.Pool.Take(b.Address)
-			if err != nil {
-				return err
-			}
-			w.Site.Pool = p
+	// A Take that fails means that the value offered an address twice, and refuses the
+	// step: no two machines ever get one.
+	for a := range gives(&w.Node, &w.was.Node) {
+		p, err := w.Site.Pool.Take(a)
+		if err != nil {
+			return err
 		}
+		w.Site.Pool = p
 	}
 	return nil
+}
+
+// gives yields the addresses that boot records of has hold, and that the same
+// MACs' records of other do not.
+func gives(has, other *Node) iter.Seq[netip.Addr] {
+	return func(yield func(netip.Addr) bool) {
+		for i := range has.NICs {
+			b := &has.NICs[i]
+			j := other.nic(b.MAC)
+			if kept := j >= 0 && other.NICs[j].Address == b.Address; b.Address.IsValid() && !kept && !yield(b.Address) {
+				return
+			}
+		}
+	}
 }
 
 // count keeps the site's counts of strangers, which bound what anonymous
