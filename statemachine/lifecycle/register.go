@@ -256,7 +256,6 @@ func (in Refresh) apply(w *work) error {
 	if err := w.reg(registration.Event{Event: on(registration.Refresh), Inventory: in.Inventory}); err != nil {
 		return err
 	}
-	w.Node.Reg.Waiting = "" // the agent used its key (REG-6)
 	if was.State == registration.Approved && (was.Inventory.Digest != in.Inventory.Digest || was.Waiting != "") {
 		w.fact(InventoryChanged)
 	} else if was.State == registration.Approved {

@@ -10,7 +10,7 @@ import (
 // depends on On.
 type Event struct {
 	sm.Event[Kind]
-	Facts sm.Guard // guards that others compute: all but Proof, NoWipe, Booting, Returning and From*
+	Facts sm.Guard // guards that others compute: all but Proof, NoWipe, Booting, Returning and From*; see Guards for Agents
 
 	By      string // who asked: the approver of a chain that writes disks
 	Wipe    Wipe   // undeploy; empty is quick
@@ -23,7 +23,8 @@ type Event struct {
 // them is dropped, so that no edge can talk a machine past its wipe.
 const own = Proof | NoWipe | Booting | Returning | FromGroup
 
-// Guards computes the guards for e on r. Lifecycle uses it too, to say what
+// Guards computes the guards for e on r. Agents is the caller's to say, but where
+// the record shows that a wipe was begun it holds in any case. Lifecycle uses it too, to say what
 // would be legal without stepping.
 func Guards(r *Record, e *Event) sm.Guard {
 	g := e.Facts&^own | fromGuard(r.FailedFrom)

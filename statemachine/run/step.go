@@ -18,23 +18,14 @@ type Event struct {
 // Guards computes the guards for e on r. An action that writes no disk needs
 // no serial and minds no allocation, and only provision needs a pin (RUN-3, RUN-4).
 func Guards(r *Record, e *Event) sm.Guard {
-	g := e.Facts &^ (Same | Retiring)
-	if e.Action == r.Action {
-		g |= Same
+	g, writes := e.Facts&^(Same|Retiring|Serial), r.Action.Writes()
+	if !writes {
+		g &^= Allocated
 	}
-	if r.step() != None {
-		g |= Retiring
-	}
-	if g &^= Serial; e.Serial != "" {
-		g |= Serial
-	}
-	if !r.Action.Writes() {
-		g = g&^Allocated | Serial
-	}
-	if r.Action != Provision {
-		g |= Pin
-	}
-	return g
+	return g.With(Same, e.Action == r.Action).
+		With(Retiring, r.step() != None).
+		With(Serial, e.Serial != "" || !writes).
+		With(Pin, r.Action != Provision)
 }
 
 // Step decides e on r and returns the record after it; on error that is r. Its
