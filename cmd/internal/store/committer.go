@@ -1,0 +1,273 @@
+package store
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ingotmetal/ingot/statemachine/journal"
+)
+
+// A Batch is a writing transaction of a store's engine. One goroutine uses it.
+type Batch interface {
+	Get(key string) ([]byte, bool)
+	Range(lo, hi string) iter.Seq2[string, []byte]
+	// Err is the first error that a read met, after which nothing in the batch
+	// counts.
+	Err() error
+	// Apply writes one closure's changes, so that later reads of the batch see
+	// them.
+	Apply(iter.Seq2[string, Change]) error
+	// Commit makes all that was applied durable. After an error nobody knows.
+	Commit() error
+	// Rollback drops the batch. After Commit it does nothing.
+	Rollback()
+}
+
+// MaxGroup is how many closures share a commit at most.
+const MaxGroup = 512
+
+// A Committer runs the updates of a store, on one goroutine, in groups: whatever
+// came while the last commit was being synced goes into the next. It is the part
+// that all stores share.
+type Committer struct {
+	begin func() (Batch, error)
+	after func(journal.Head) // a commit is durable
+	jobs  chan *job
+	stop  chan struct{} // Close was called
+	done  chan struct{} // the goroutine has ended
+	once  sync.Once
+
+	head, base journal.Head // of what is durable; the goroutine's own
+
+	mu      sync.Mutex
+	rev     Rev           // head.Revision, for Changed
+	changed chan struct{} // closed at the next row
+	failed  chan struct{}
+	err     error
+}
+
+// A job is one update that waits. taken is set by whoever comes first: the
+// committer, which then runs it, or the caller, who withdraws it.
+type job struct {
+	fn    func(Tx) error
+	taken atomic.Bool
+	done  chan struct{}
+	rev   Rev
+	err   error
+	panic any
+}
+
+// NewCommitter starts a committer on a log that ends at head and begins after
+// base. begin opens a batch; an error of it leaves the store as it is, unless it
+// is *Unknown, which stops it. durable is told each new head, before the updates
+// return; it may be nil.
+func NewCommitter(head, base journal.Head, begin func() (Batch, error), durable func(journal.Head)) *Committer {
+	if durable == nil {
+		durable = func(journal.Head) {}
+	}
+	c := &Committer{begin: begin, after: durable, jobs: make(chan *job, 2*MaxGroup), stop: make(chan struct{}), done: make(chan struct{}),
+		head: head, base: base, rev: Rev(head.Revision), changed: make(chan struct{}), failed: make(chan struct{})}
+	go c.run()
+	return c
+}
+
+// Update is Store.Update.
+func (c *Committer) Update(ctx context.Context, fn func(Tx) error) (Rev, error) {
+	j := &job{fn: fn, done: make(chan struct{})}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	select {
+	case <-c.failed: // ahead of a queue that nobody reads
+		return 0, c.refusal()
+	default:
+	}
+	select {
+	case c.jobs <- j:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-c.failed:
+		return 0, c.refusal()
+	}
+	select {
+	case <-j.done:
+	case <-c.done: // it was queued behind the end
+		if j.taken.CompareAndSwap(false, true) {
+			return 0, c.refusal()
+		}
+		<-j.done
+	case <-ctx.Done():
+		if j.taken.CompareAndSwap(false, true) {
+			return 0, ctx.Err()
+		}
+		<-j.done
+	}
+	if j.panic != nil {
+		panic(j.panic)
+	}
+	return j.rev, j.err
+}
+
+// refusal is for a call that came too late.
+func (c *Committer) refusal() error { return &Unavailable{c.Err()} }
+
+// Changed is Store.Changed.
+func (c *Committer) Changed(after Rev) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rev > after || c.err != nil {
+		now := make(chan struct{})
+		close(now)
+		return now
+	}
+	return c.changed
+}
+
+// Failed is Store.Failed.
+func (c *Committer) Failed() <-chan struct{} { return c.failed }
+
+// Err is Store.Err.
+func (c *Committer) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Fail stops the committer for good, as after a lost lease. The first reason
+// stays.
+func (c *Committer) Fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	close(c.failed)
+	close(c.changed)
+}
+
+// Close ends the committer once the group that has begun is durable. Updates that
+// still wait are refused.
+func (c *Committer) Close() {
+	c.once.Do(func() { close(c.stop) })
+	<-c.done
+}
+
+func (c *Committer) run() {
+	defer close(c.done)
+	o := &overlay{vals: map[string]Change{}}
+	for {
+		select {
+		case <-c.stop:
+			c.Fail(ErrClosed)
+			return
+		case <-c.failed:
+			return
+		case first := <-c.jobs:
+			c.group(o, c.gather(first))
+		}
+	}
+}
+
+// gather takes what waits, without waiting.
+func (c *Committer) gather(first *job) []*job {
+	group := []*job{first}
+	for len(group) < MaxGroup {
+		select {
+		case j := <-c.jobs:
+			group = append(group, j)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// group runs jobs in one batch and tells each its outcome.
+func (c *Committer) group(o *overlay, jobs []*job) {
+	jobs = withdrawn(jobs)
+	head, err := c.commit(o, jobs)
+	if err != nil {
+		if _, unknown := err.(*Unknown); unknown {
+			c.Fail(err)
+		}
+		// A refusal too rests on what the batch saw, so it is not told.
+		for _, j := range jobs {
+			j.rev, j.err = 0, err
+		}
+	} else {
+		c.advance(head)
+	}
+	for _, j := range jobs {
+		close(j.done)
+	}
+}
+
+// withdrawn leaves out the jobs whose callers have gone, and takes the others.
+func withdrawn(jobs []*job) []*job {
+	kept := jobs[:0]
+	for _, j := range jobs {
+		if j.taken.CompareAndSwap(false, true) {
+			kept = append(kept, j)
+		}
+	}
+	return kept
+}
+
+// advance makes a durable head known.
+func (c *Committer) advance(head journal.Head) {
+	if head == c.head {
+		return
+	}
+	c.head = head
+	c.after(head)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.rev = Rev(head.Revision)
+		close(c.changed)
+		c.changed = make(chan struct{})
+	}
+}
+
+// commit runs the jobs in one batch. The error is *Unavailable or *Unknown for the
+// whole of them.
+func (c *Committer) commit(o *overlay, jobs []*job) (journal.Head, error) {
+	if len(jobs) == 0 {
+		return c.head, nil
+	}
+	b, err := c.begin()
+	if err != nil {
+		return c.head, failure(err)
+	}
+	defer b.Rollback()
+	g := group{Batch: b, head: c.head, base: c.base}
+	o.batch = b
+	for _, j := range jobs {
+		if err := g.run(o, j); err != nil {
+			return c.head, failure(err)
+		}
+	}
+	if !g.wrote {
+		return c.head, nil
+	}
+	if err := g.Apply(g.heads()); err != nil {
+		return c.head, failure(err)
+	}
+	if err := b.Commit(); err != nil {
+		return c.head, &Unknown{err}
+	}
+	c.base = g.base
+	return g.head, nil
+}
+
+// failure is an error before the commit: nothing happened, unless it says itself
+// that nobody knows.
+func failure(err error) error {
+	if u, ok := err.(*Unknown); ok {
+		return u
+	}
+	return &Unavailable{err}
+}
