@@ -64,7 +64,7 @@ func (k Key) Validate() error {
 // error is [*Unauthenticated].
 func (k Key) Check(presented Secret, least uint64) error {
 	switch {
-	case !k.Hash.opens(presented, APIKey):
+	case !k.Hash.Opens(presented, APIKey):
 		return &Unauthenticated{What: "key", Why: "is wrong"}
 	case !k.Revoked.IsZero():
 		return &Unauthenticated{What: "key", Why: "was revoked", ID: k.ID}
@@ -74,8 +74,9 @@ func (k Key) Check(presented Secret, least uint64) error {
 	return nil
 }
 
-// opens reports whether s is the secret of kind behind h.
-func (h Hash) opens(s Secret, kind Kind) bool {
+// Opens reports, in constant time, whether s is the secret of kind behind h. The
+// zero Hash opens to nothing.
+func (h Hash) Opens(s Secret, kind Kind) bool {
 	got := s.Hash()
 	return subtle.ConstantTimeCompare(h[:], got[:]) == 1 && !s.IsZero() && s.Kind() == kind
 }
@@ -121,7 +122,7 @@ func NewPoll(token Secret, now time.Time) (Poll, error) {
 // [*Unauthenticated] (EDGE-17).
 func (p Poll) Check(presented Secret, now time.Time) error {
 	switch {
-	case !p.Hash.opens(presented, PollToken):
+	case !p.Hash.Opens(presented, PollToken):
 		return &Unauthenticated{What: "poll token", Why: "is wrong or void; register again"}
 	case !now.Before(p.Expires):
 		return &Unauthenticated{What: "poll token", Why: "has ended; register again"}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -17,9 +18,10 @@ type Kind string
 
 // The kinds of secrets.
 const (
-	APIKey    Kind = "key"    // a Key's
-	TicketKey Kind = "ticket" // a Ticket's, for HS256
-	PollToken Kind = "poll"   // a registering agent's, for its status (REG-6)
+	APIKey       Kind = "key"     // a Key's
+	TicketKey    Kind = "ticket"  // a Ticket's, for HS256
+	PollToken    Kind = "poll"    // a registering agent's, for its status (REG-6)
+	SessionToken Kind = "session" // an operator's, from signing in (ID-8)
 )
 
 const (
@@ -29,12 +31,12 @@ const (
 
 	// Pattern is a regular expression for leak scanners: every secret's wire
 	// form matches it, and its last 32 bits are a checksum to weed out chance.
-	Pattern = `ingot_(key|ticket|poll)_[0-9a-hjkmnp-tv-z]{58}`
+	Pattern = `ingot_(key|ticket|poll|session)_[0-9a-hjkmnp-tv-z]{58}`
 
 	prefix   = "ingot_"
 	bodySize = SecretSize + crc32.Size
 	bodyLen  = (bodySize*8 + 4) / 5
-	maxWire  = len(prefix) + len(TicketKey) + 1 + bodyLen
+	maxWire  = len(prefix) + len(SessionToken) + 1 + bodyLen
 )
 
 // wire is Crockford's base32 in lower case.
@@ -53,7 +55,7 @@ type Secret struct {
 // entropy of zeros, which is entropy nobody drew.
 func NewSecret(kind Kind, entropy [SecretSize]byte) (Secret, error) {
 	switch {
-	case kind != APIKey && kind != TicketKey && kind != PollToken:
+	case !slices.Contains([]Kind{APIKey, TicketKey, PollToken, SessionToken}, kind):
 		return Secret{}, &Invalid{What: "kind", Why: fmt.Sprintf("%q is unknown", kind)}
 	case entropy == [SecretSize]byte{}:
 		return Secret{}, &Invalid{What: "entropy", Why: "all zeros; draw 32 random bytes"}

@@ -24,7 +24,7 @@ func secret(t interface{ Fatal(...any) }, kind Kind, fill byte) Secret {
 }
 
 func genSecret(t *rapid.T) Secret {
-	kind := rapid.SampledFrom([]Kind{APIKey, TicketKey, PollToken}).Draw(t, "kind")
+	kind := rapid.SampledFrom([]Kind{APIKey, TicketKey, PollToken, SessionToken}).Draw(t, "kind")
 	raw := rapid.SliceOfN(rapid.Byte(), SecretSize, SecretSize).Draw(t, "entropy")
 	raw[0] |= 1 // never all zeros
 	s, err := NewSecret(kind, [SecretSize]byte(raw))
@@ -111,6 +111,7 @@ func TestParseSecretRefuses(t *testing.T) {
 		"prefix":         "ingot_key_",
 		"upper case":     strings.ToUpper(good),
 		"another kind":   strings.Replace(good, "_key_", "_poll_", 1),
+		"longest kind":   strings.Replace(good, "_key_", "_session_", 1),
 		"unknown kind":   strings.Replace(good, "_key_", "_kex_", 1),
 		"line break":     good[:20] + "\n" + good[20:],
 		"break for char": good[:20] + "\n" + good[21:],
@@ -129,7 +130,7 @@ func TestParseSecretRefuses(t *testing.T) {
 }
 
 func FuzzParseSecret(f *testing.F) {
-	for _, kind := range []Kind{APIKey, TicketKey, PollToken} {
+	for _, kind := range []Kind{APIKey, TicketKey, PollToken, SessionToken} {
 		f.Add(secret(f, kind, 3).Show())
 	}
 	f.Add("ingot_key_" + strings.Repeat("z", bodyLen))
