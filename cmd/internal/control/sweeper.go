@@ -1,0 +1,176 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ingotmetal/ingot/cmd/internal/store"
+	"github.com/ingotmetal/ingot/statemachine/lifecycle"
+)
+
+// A Sweeper brings what time alone changes: it ends what is overdue (SET-12,
+// MACH-5) and forgets what observations have had their day. One serves a site. It
+// sleeps until the earliest deadline, or until a commit sets an earlier one.
+type Sweeper struct {
+	Door *Door
+	Log  *slog.Logger
+}
+
+// sweeperName is the sweeper in the log.
+const sweeperName = "sweeper"
+
+// The bounds of a sweep: nodes a view, and calls at once. Calls at once share
+// their commits.
+const (
+	sweepPage = 256
+	sweepers  = 64
+	// sweepIdle is the longest sleep: idempotency keys and other ledgers are swept
+	// then.
+	sweepIdle = time.Hour
+	// The pause after a sweep that left something due, doubling.
+	sweepRetry     = time.Second
+	lastSweepRetry = time.Minute
+)
+
+// Run sweeps until ctx ends or the store stops.
+func (s *Sweeper) Run(ctx context.Context) {
+	again := sweepRetry
+	for {
+		rev, wait, err := s.pass(ctx)
+		if err != nil {
+			s.Log.Warn("the sweeper will try again", "error", err, "retry", again.String())
+			if !pause(ctx, again) {
+				return
+			}
+			again = min(2*again, lastSweepRetry)
+			continue
+		}
+		again = sweepRetry
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-s.Door.store.Failed():
+			t.Stop()
+			return
+		case <-s.Door.store.Changed(rev):
+		case <-t.C:
+		}
+		t.Stop()
+	}
+}
+
+// pass ends what is due, a page at a time, and says how long nothing will be, as
+// of which revision. A node that cannot be ended keeps none of the others waiting.
+func (s *Sweeper) pass(ctx context.Context) (store.Rev, time.Duration, error) {
+	var errs []error
+	for after := lifecycle.RowDue; ; {
+		p, err := s.due(ctx, after)
+		if err != nil {
+			return 0, 0, errors.Join(append(errs, err)...)
+		}
+		if len(p.nodes) == 0 {
+			return p.rev, p.wait, errors.Join(append(errs, s.Door.forget(ctx))...)
+		}
+		if err := s.expire(ctx, p.nodes); err != nil {
+			errs = append(errs, err)
+		}
+		after = p.last + "\x00"
+	}
+}
+
+// duePage is the nodes that are due in a part of the index, or how long none is.
+type duePage struct {
+	nodes []lifecycle.NodeID
+	last  string // the last one's key
+	wait  time.Duration
+	rev   store.Rev
+}
+
+// due reads a page from a key of the index on.
+func (s *Sweeper) due(ctx context.Context, after string) (duePage, error) {
+	var p duePage
+	err := s.Door.store.View(ctx, func(r store.Reader) error {
+		now := s.Door.now()
+		p = duePage{wait: sweepIdle, rev: store.Rev(r.Head().Revision)}
+		for key := range r.Range(after, next(lifecycle.RowDue)) {
+			at, node, _ := strings.Cut(strings.TrimPrefix(key, lifecycle.RowDue), "/")
+			nanos, err := strconv.ParseInt(at, 10, 64)
+			if err != nil {
+				return &lifecycle.RowError{Key: key, Err: err}
+			}
+			if left := time.Unix(0, nanos).Sub(now); left > 0 {
+				p.wait = min(p.wait, left)
+				return nil
+			}
+			p.nodes, p.last = append(p.nodes, lifecycle.NodeID(node)), key
+			if len(p.nodes) == sweepPage {
+				return nil
+			}
+		}
+		return nil
+	})
+	return p, err
+}
+
+// expire ends what is due of nodes, many at once. The errors are of those that are
+// still due.
+func (s *Sweeper) expire(ctx context.Context, nodes []lifecycle.NodeID) error {
+	errs := make([]error, len(nodes))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, sweepers)
+	for i, id := range nodes {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			_, err := s.Door.Do(ctx, Call{Actor: sweeperName}, Target{Node: id}, Just(lifecycle.Expire{}))
+			if err != nil && !settled(err) {
+				errs[i] = fmt.Errorf("%s: %w", id, err)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// settled reports whether an expiry was refused because nothing is due any more:
+// somebody was there first.
+func settled(err error) bool {
+	coded, ok := errors.AsType[interface {
+		error
+		Code() string
+	}](err)
+	return ok && coded.Code() == "CONFLICT"
+}
+
+// forget clears what ledgers have kept for long enough.
+func (d *Door) forget(ctx context.Context) error {
+	var old []string
+	err := d.store.View(ctx, func(r store.Reader) error {
+		end := timeKey(d.now().Add(-IdempotencyLife))
+		for key := range r.Range(usedByTime, usedByTime+end) {
+			if old = append(old, key); len(old) == sweepPage {
+				return nil
+			}
+		}
+		return nil
+	})
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	_, err = d.store.Update(ctx, func(tx store.Tx) error {
+		for _, key := range old {
+			tx.Delete(key)
+			tx.Delete(usedKeys + key[strings.LastIndexByte(key, '/')+1:])
+		}
+		return nil
+	})
+	return err
+}
