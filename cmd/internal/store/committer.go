@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"iter"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -40,6 +41,9 @@ type Committer struct {
 	once  sync.Once
 
 	head, base journal.Head // of what is durable; the goroutine's own
+	again      []*job       // what a closure that ended the goroutine left undone
+	commits    atomic.Uint64
+	closures   atomic.Uint64
 
 	mu      sync.Mutex
 	rev     Rev           // head.Revision, for Changed
@@ -57,6 +61,7 @@ type job struct {
 	rev   Rev
 	err   error
 	panic any
+	exit  bool // fn called runtime.Goexit, as testing.T.FailNow does
 }
 
 // NewCommitter starts a committer on a log that ends at head and begins after
@@ -107,6 +112,9 @@ func (c *Committer) Update(ctx context.Context, fn func(Tx) error) (Rev, error) 
 	if j.panic != nil {
 		panic(j.panic)
 	}
+	if j.exit {
+		runtime.Goexit()
+	}
 	return j.rev, j.err
 }
 
@@ -155,15 +163,30 @@ func (c *Committer) Close() {
 	<-c.done
 }
 
+// Counts are how many commits there were, and how many closures they made durable.
+func (c *Committer) Counts() (commits, closures uint64) {
+	return c.commits.Load(), c.closures.Load()
+}
+
 func (c *Committer) run() {
-	defer close(c.done)
+	over := false
+	defer func() {
+		if over {
+			close(c.done)
+			return
+		}
+		go c.run() // in place of the goroutine that a closure ended
+	}()
 	o := &overlay{vals: map[string]Change{}}
+	c.group(o, c.again)
 	for {
 		select {
 		case <-c.stop:
 			c.Fail(ErrClosed)
+			over = true
 			return
 		case <-c.failed:
+			over = true
 			return
 		case first := <-c.jobs:
 			c.group(o, c.gather(first))
@@ -171,24 +194,36 @@ func (c *Committer) run() {
 	}
 }
 
-// gather takes what waits, without waiting.
+// gather takes what waits, without waiting, and leaves out the jobs whose callers
+// have gone.
 func (c *Committer) gather(first *job) []*job {
-	group := []*job{first}
-	for len(group) < MaxGroup {
+	group := make([]*job, 0, 1+len(c.jobs))
+	for next := first; ; {
+		if next.taken.CompareAndSwap(false, true) {
+			group = append(group, next)
+		}
+		if len(group) == MaxGroup {
+			return group
+		}
 		select {
-		case j := <-c.jobs:
-			group = append(group, j)
+		case next = <-c.jobs:
 		default:
 			return group
 		}
 	}
-	return group
 }
 
 // group runs jobs in one batch and tells each its outcome.
 func (c *Committer) group(o *overlay, jobs []*job) {
-	jobs = withdrawn(jobs)
+	c.again = nil
+	ended := false
+	defer func() {
+		if !ended {
+			c.leave(jobs)
+		}
+	}()
 	head, err := c.commit(o, jobs)
+	ended = true
 	if err != nil {
 		if _, unknown := err.(*Unknown); unknown {
 			c.Fail(err)
@@ -205,15 +240,17 @@ func (c *Committer) group(o *overlay, jobs []*job) {
 	}
 }
 
-// withdrawn leaves out the jobs whose callers have gone, and takes the others.
-func withdrawn(jobs []*job) []*job {
-	kept := jobs[:0]
+// leave ends the goroutine along with the closure that ended it; the others of its
+// group run again.
+func (c *Committer) leave(jobs []*job) {
 	for _, j := range jobs {
-		if j.taken.CompareAndSwap(false, true) {
-			kept = append(kept, j)
+		if j.exit {
+			close(j.done)
+		} else {
+			j.panic = nil
+			c.again = append(c.again, j)
 		}
 	}
-	return kept
 }
 
 // advance makes a durable head known.
@@ -260,6 +297,8 @@ func (c *Committer) commit(o *overlay, jobs []*job) (journal.Head, error) {
 		return c.head, &Unknown{err}
 	}
 	c.base = g.base
+	c.commits.Add(1)
+	c.closures.Add(uint64(g.kept))
 	return g.head, nil
 }
 

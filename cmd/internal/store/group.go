@@ -11,6 +11,7 @@ type group struct {
 	Batch
 	head, base journal.Head
 	wrote      bool
+	kept       int // closures that were not refused
 }
 
 // run runs one closure on the batch. What the closure refuses is its own outcome;
@@ -32,13 +33,20 @@ func (g *group) run(o *overlay, j *job) error {
 		j.err = err
 		return nil
 	}
+	g.kept++
 	return g.apply(o, j, row, head)
 }
 
 // call runs the closure. A panic is its caller's, not the committer's.
 func call(o *overlay, j *job) (err error) {
-	defer func() { j.panic = recover() }()
-	return j.fn(o)
+	returned := false
+	defer func() {
+		j.panic = recover()
+		j.exit = !returned && j.panic == nil
+	}()
+	err = j.fn(o)
+	returned = true
+	return err
 }
 
 // seal makes the closure's row of the log; nil where it logged nothing.

@@ -11,7 +11,15 @@ import (
 const (
 	metaHead = MetaPrefix + "head"
 	metaBase = MetaPrefix + "base"
+
+	// MetaName holds the log's name, from the store's first commit on.
+	MetaName = MetaPrefix + "name"
+	// MetaFormat holds Format.
+	MetaFormat = MetaPrefix + "format"
 )
+
+// Format is how rows are kept. A store of another format is left alone.
+const Format = "1"
 
 // LogKey is where the row of a revision is kept.
 func LogKey(r Rev) string { return fmt.Sprintf(LogPrefix+"%016x", uint64(r)) }
@@ -51,4 +59,13 @@ func Heads(name string, get func(key string) ([]byte, bool)) (head, base journal
 		}
 	}
 	return head, base, nil
+}
+
+// Birth yields what a store holds before its first update, for a log called name.
+func Birth(name string) iter.Seq2[string, Change] {
+	start := []byte(journal.Start(name).String())
+	return func(yield func(string, Change) bool) {
+		_ = yield(MetaFormat, Change{Val: []byte(Format)}) && yield(MetaName, Change{Val: []byte(name)}) &&
+			yield(metaBase, Change{Val: start}) && yield(metaHead, Change{Val: start})
+	}
 }

@@ -48,72 +48,54 @@ func (o *overlay) Get(key string) ([]byte, bool) {
 	return o.batch.Get(key)
 }
 
-// Range merges the batch's keys with the closure's own, which win.
+// Range merges the batch's keys with the closure's own, which win. Its own are
+// looked up anew for each step, since the closure may write while it reads.
 func (o *overlay) Range(lo, hi string) iter.Seq2[string, []byte] {
-	if len(o.keys) == 0 {
-		return o.live(lo, hi)
-	}
-	return o.merged(lo, hi)
-}
-
-// live is the batch's own range for as long as the closure has written nothing;
-// a write on the way goes on merged.
-func (o *overlay) live(lo, hi string) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
+		m := merge{o: o, at: lo, hi: hi, yield: yield}
 		for k, v := range o.batch.Range(lo, hi) {
-			if !yield(k, v) {
+			if !m.upTo(k) {
 				return
 			}
-			if len(o.keys) > 0 {
-				for k, v := range o.merged(after(k), hi) {
-					if !yield(k, v) {
-						return
-					}
-				}
+			if m.past && m.at == k { // the closure's own change won
+				continue
+			}
+			if m.at, m.past = k, true; !yield(k, v) {
 				return
 			}
 		}
+		m.upTo(hi)
 	}
 }
 
-// after is the first key after k.
-func after(k string) string { return k + "\x00" }
+// merge is a walk over a closure's own keys: those after at, and at itself unless
+// it is past.
+type merge struct {
+	o      *overlay
+	at, hi string
+	past   bool
+	yield  func(string, []byte) bool
+}
 
-func (o *overlay) merged(lo, hi string) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
-		next, stop := iter.Pull2(o.batch.Range(lo, hi))
-		defer stop()
-		k, v, have := next()
-		for at := lo; ; {
-			own, mine := o.first(at, hi)
-			switch {
-			case !have && !mine:
-				return
-			case mine && (!have || own <= k):
-				if have && own == k {
-					k, v, have = next()
-				}
-				if c := o.vals[own]; !c.Gone && !yield(own, c.Val) {
-					return
-				}
-				at = after(own)
-			default:
-				if !yield(k, v) {
-					return
-				}
-				at = after(k)
-				k, v, have = next()
-			}
+// upTo yields the closure's own keys up to and including k, and reports whether
+// more is wanted.
+func (m *merge) upTo(k string) bool {
+	for own, ok := m.next(); ok && own <= k; own, ok = m.next() {
+		m.at, m.past = own, true
+		if c := m.o.vals[own]; !c.Gone && !m.yield(own, c.Val) {
+			return false
 		}
 	}
+	return true
 }
 
-// first is the closure's own first key in the range. It is looked up anew for each
-// step, since the closure may write while it reads.
-func (o *overlay) first(lo, hi string) (string, bool) {
-	i, _ := slices.BinarySearch(o.keys, lo)
-	if i < len(o.keys) && o.keys[i] < hi {
-		return o.keys[i], true
+func (m *merge) next() (string, bool) {
+	i, found := slices.BinarySearch(m.o.keys, m.at)
+	if found && m.past {
+		i++
+	}
+	if i < len(m.o.keys) && m.o.keys[i] < m.hi {
+		return m.o.keys[i], true
 	}
 	return "", false
 }

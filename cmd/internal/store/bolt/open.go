@@ -1,0 +1,127 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/ingotmetal/ingot/cmd/internal/store"
+	"github.com/ingotmetal/ingot/statemachine/journal"
+)
+
+// lockWait is how long Open waits for another process to let go of the file.
+const lockWait = time.Second
+
+// Open opens the store at path, and makes it if there is none. It reads the whole
+// file to check it. The error is *store.Damaged where the file is not what was
+// acknowledged, and *Refused where it is another's or may not be used.
+func Open(path string, opt Options) (*Store, error) {
+	opt = opt.withDefaults(path)
+	acked, place, found, err := readMark(opt.Mark)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{path: path, opt: opt, closing: make(chan struct{}), probe: probe(path, opt.Now)}
+	d := &door{acked: acked, reset: opt.ResetMark}
+	s.db, err = openChecked(path, &bbolt.Options{Timeout: lockWait, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType,
+		InitialMmapSize: opt.InitialMmapSize, NoSync: opt.NoSync, OpenFile: d.open})
+	if err != nil {
+		return nil, err
+	}
+	s.file = d.file
+	if err := s.start(acked, place, found); err != nil {
+		_ = s.db.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// openChecked turns what bbolt returns, or panics with, into errors of ours.
+func openChecked(path string, opt *bbolt.Options) (db *bbolt.DB, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			db, err = nil, damaged("the file cannot be opened", journal.Head{}, fmt.Errorf("%v", p))
+		}
+	}()
+	db, err = bbolt.Open(path, 0o600, opt)
+	var refused *Refused
+	var harm *store.Damaged
+	switch {
+	case err == nil:
+	case errors.As(err, &refused), errors.As(err, &harm):
+		return nil, err
+	case errors.Is(err, berrors.ErrTimeout):
+		return nil, inUse(path)
+	default:
+		return nil, damaged("the file cannot be opened", journal.Head{}, err)
+	}
+	if err := checkPages(db); err != nil {
+		_ = db.Close()
+		return nil, damaged("the file's pages contradict each other", journal.Head{}, err)
+	}
+	return db, nil
+}
+
+// checkPages is bbolt's own check.
+func checkPages(db *bbolt.DB) error {
+	return db.View(func(tx *bbolt.Tx) error {
+		var first error
+		for err := range tx.Check() { // to its end, which its goroutine waits for
+			if first == nil {
+				first = err
+			}
+		}
+		return first
+	})
+}
+
+// start reads where the log ends, holds it against the mark, and begins to commit.
+func (s *Store) start(acked journal.Head, place int, found Found) error {
+	born, err := s.furnish()
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.opt.NoSync:
+		found = MarkUnused
+	case s.opt.ResetMark:
+		found = MarkReset
+	case found == MarkMissing && born:
+		found = MarkNew
+	}
+	var e ends
+	if err := s.db.View(func(tx *bbolt.Tx) error {
+		if e, err = readEnds(tx, s.path, s.opt.Name); err != nil || found != MarkKept {
+			return err
+		}
+		return e.against(openRows(tx), acked)
+	}); err != nil {
+		return err
+	}
+	s.was, s.pageSize = found, s.db.Info().PageSize
+	if err := s.startMark(e.head, place); err != nil {
+		return &Refused{Path: s.opt.Mark, Why: "cannot be written", Next: "mend that, or name another mark", Err: err}
+	}
+	s.c = store.NewCommitter(e.head, e.base, s.begin, s.mark.set)
+	return nil
+}
+
+// startMark makes the mark name head, whatever it named before.
+func (s *Store) startMark(head journal.Head, place int) (err error) {
+	if s.was == MarkUnused {
+		return nil
+	}
+	if s.was != MarkKept {
+		place = 0
+		if err := newMark(s.opt.Mark, head); err != nil {
+			return err
+		}
+	}
+	if s.mark, err = openMark(s.opt.Mark, place); err == nil {
+		s.mark.set(head)
+	}
+	return err
+}
