@@ -1,0 +1,31 @@
+package control
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ingotmetal/ingot/cmd/internal/store"
+	"github.com/ingotmetal/ingot/statemachine/journal"
+	"github.com/ingotmetal/ingot/statemachine/lifecycle"
+)
+
+// Load reads the state that a call on t would step, in a view of the caller's. A
+// machine that is not there gives a fresh node without an ID.
+func (d *Door) Load(r store.Reader, t Target) (lifecycle.State, error) { return d.load(r, t) }
+
+// Read is Load in a view of its own, and the head of the log that it is as of.
+func (d *Door) Read(ctx context.Context, t Target) (s lifecycle.State, head journal.Head, err error) {
+	err = d.store.View(ctx, func(r store.Reader) error {
+		head = r.Head()
+		s, err = d.load(r, t)
+		return err
+	})
+	return s, head, err
+}
+
+// Find is the node that an index row names, "" where there is none: kind is "ek",
+// "hardware-key", "bmc", "device" or "request".
+func Find(r store.Reader, kind, name string) lifecycle.NodeID {
+	raw, _ := r.Get(fmt.Sprintf("%s%s/%s", lifecycle.RowBy, kind, name))
+	return lifecycle.NodeID(raw)
+}
