@@ -52,11 +52,11 @@ func TestCreateAndLoad(t *testing.T) {
 	if err != nil || !bytes.Equal(raw, want) {
 		t.Errorf("holds %x, %v", raw, err)
 	}
-	alone(t, path)
+	nothingBeside(t, path)
 }
 
-// alone wants nothing beside path in its folder.
-func alone(t *testing.T, path string) {
+// nothingBeside wants nothing beside path in its folder.
+func nothingBeside(t *testing.T, path string) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
 	hidden, err2 := filepath.Glob(filepath.Join(filepath.Dir(path), ".*"))
@@ -110,7 +110,7 @@ func TestCreateRefuses(t *testing.T) {
 			t.Errorf("%s: made all the same", name)
 		}
 	}
-	alone(t, path)
+	nothingBeside(t, path)
 }
 
 func TestOfManyCreatorsOneWins(t *testing.T) {
@@ -133,7 +133,7 @@ func TestOfManyCreatorsOneWins(t *testing.T) {
 	if first := <-made; err != nil || !same(first, m) || len(made) != 0 {
 		t.Errorf("%d more winners; %v", len(made), err)
 	}
-	alone(t, path)
+	nothingBeside(t, path)
 }
 
 func TestLoadRefuses(t *testing.T) {

@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 
@@ -121,27 +123,39 @@ func TestSealedValuesReadBack(t *testing.T) {
 	})
 }
 
-func TestSealersAreSharedSafely(t *testing.T) {
-	s := secrets.NewSealer(master(t, 1), &steps{})
-	seen := make(chan string, 16)
+// alone is entropy that only one may read at a time.
+type alone struct {
+	steps
+	busy atomic.Bool
+	met  atomic.Bool
+}
+
+func (a *alone) Read(p []byte) (int, error) {
+	if !a.busy.CompareAndSwap(false, true) {
+		a.met.Store(true)
+	}
+	runtime.Gosched()
+	n, err := a.steps.Read(p)
+	a.busy.Store(false)
+	return n, err
+}
+
+func TestOneSealerReadsEntropyAtATime(t *testing.T) {
+	var entropy alone
+	s := secrets.NewSealer(master(t, 1), &entropy)
 	var all sync.WaitGroup
-	for range cap(seen) {
+	for range 8 {
 		all.Go(func() {
-			sealed, err := s.Seal(seed, []byte("x"))
-			if err != nil {
-				t.Error(err)
+			for range 50 {
+				if _, err := s.Seal(seed, []byte("x")); err != nil {
+					t.Error(err)
+				}
 			}
-			seen <- sealed
 		})
 	}
 	all.Wait()
-	close(seen)
-	nonces := map[string]bool{}
-	for sealed := range seen {
-		nonces[sealed] = true
-	}
-	if len(nonces) != cap(seen) {
-		t.Errorf("%d nonces for %d seals", len(nonces), cap(seen))
+	if entropy.met.Load() {
+		t.Error("two read at once")
 	}
 }
 
