@@ -58,9 +58,24 @@ func Rows(s State) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		r := rows{yield: yield}
 		r.site(&s.Site)
-		r.node(&s.Node)
-		r.registration(&s.Node)
-		r.boots(&s.Node)
+		r.machine(&s.Node)
+	}
+}
+
+// SiteRows yields the rows of Rows that are the site's. Most steps change one or
+// none of them, so who keeps them between steps need not make those before again.
+func SiteRows(s Site) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		r := rows{yield: yield}
+		r.site(&s)
+	}
+}
+
+// NodeRows yields the rows of Rows that are the node's and its boot records'.
+func NodeRows(n Node) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		r := rows{yield: yield}
+		r.machine(&n)
 	}
 }
 
@@ -94,6 +109,13 @@ func (r *rows) site(s *Site) {
 	r.record(RowSite+"enroll", s.Enroll)
 	r.record(RowSite+"unapproved", s.Unapproved)
 	r.record(RowSite+"discovered", s.Discovered)
+}
+
+// machine has all that is not the site's.
+func (r *rows) machine(n *Node) {
+	r.node(n)
+	r.registration(n)
+	r.boots(n)
 }
 
 // node has its own row, one for each claim, and one by which the sweeper finds

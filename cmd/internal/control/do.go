@@ -45,7 +45,7 @@ func (d *Door) Do(ctx context.Context, c Call, t Target, decide func(*Look) (lif
 
 // step is one run of Do.
 func (d *Door) step(w *work, t Target, decide func(*Look) (lifecycle.Input, error)) ([]journal.Fact, error) {
-	s, err := d.load(w, t)
+	s, site, err := d.load(w, t)
 	if err != nil {
 		return nil, err
 	}
@@ -61,19 +61,20 @@ func (d *Door) step(w *work, t Target, decide func(*Look) (lifecycle.Input, erro
 	if len(out.Facts) == 0 { // nothing changed, and nothing is to be written
 		return nil, nil
 	}
-	if err := write(w, s, out.Next); err != nil {
+	d.site.write(w, site, out.Next.Site)
+	if err := write(w, s.Node, out.Next.Node); err != nil {
 		return nil, err
 	}
 	return facts(t, out), nil
 }
 
-// write writes the difference between the rows of two states.
-func write(tx store.Tx, was, is lifecycle.State) error {
+// write writes the difference between the rows of two nodes.
+func write(tx store.Tx, was, is lifecycle.Node) error {
 	before := map[string][]byte{}
-	for k, v := range lifecycle.Rows(was) {
+	for k, v := range lifecycle.NodeRows(was) {
 		before[k] = v
 	}
-	for k, v := range lifecycle.Rows(is) {
+	for k, v := range lifecycle.NodeRows(is) {
 		old, had := before[k]
 		delete(before, k)
 		switch {

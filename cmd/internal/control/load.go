@@ -1,12 +1,10 @@
 package control
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"strings"
-	"sync/atomic"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 	"github.com/ingotmetal/ingot/statemachine/lifecycle"
@@ -64,24 +62,28 @@ func next(prefix string) string {
 }
 
 // load reads the state that a call on t may read and change: the machine, the
-// boot records in its reach, and the site.
-func (d *Door) load(r store.Reader, t Target) (lifecycle.State, error) {
+// boot records in its reach, and the site, whose rows are kept beside it.
+func (d *Door) load(r store.Reader, t Target) (lifecycle.State, *siteRows, error) {
 	l := &loader{Reader: r}
 	node, server, err := l.find(t)
 	if err != nil {
-		return lifecycle.State{}, err
+		return lifecycle.State{}, nil, err
 	}
 	l.machine(node, server, t.Rowless)
 	l.boots(node, t)
 	s, err := lifecycle.Load(l.all())
 	if err != nil {
-		return lifecycle.State{}, err
+		return lifecycle.State{}, nil, err
 	}
 	if err := l.announced(&s.Node); err != nil {
-		return lifecycle.State{}, err
+		return lifecycle.State{}, nil, err
 	}
-	s.Site, err = d.site.load(r)
-	return s, err
+	site, err := d.site.load(r)
+	if err != nil {
+		return lifecycle.State{}, nil, err
+	}
+	s.Site = site.site
+	return s, site, nil
 }
 
 // find is the machine that t names; both are zero for the site alone, and for a
@@ -207,45 +209,4 @@ func (l *loader) announced(n *lifecycle.Node) error {
 	n.NICs = append(n.NICs, s.Node.NICs...)
 	n.Schema = max(n.Schema, s.Node.Schema)
 	return nil
-}
-
-// siteCache keeps the site as it was last read: its rows are read by every call
-// and change with few.
-type siteCache struct{ last atomic.Pointer[siteRows] }
-
-type siteRows struct {
-	rows []row // copies
-	site lifecycle.Site
-}
-
-// load reads the site, anew only where a row differs.
-func (c *siteCache) load(r store.Reader) (lifecycle.Site, error) {
-	l := &loader{Reader: r}
-	for key, val := range r.Range(lifecycle.RowSite, next(lifecycle.RowSite)) {
-		l.rows = append(l.rows, row{key, val})
-	}
-	if last := c.last.Load(); last != nil && last.same(l.rows) {
-		return last.site, nil
-	}
-	s, err := lifecycle.Load(l.all())
-	if err != nil {
-		return lifecycle.Site{}, err
-	}
-	for i := range l.rows {
-		l.rows[i].val = bytes.Clone(l.rows[i].val)
-	}
-	c.last.Store(&siteRows{l.rows, s.Site})
-	return s.Site, nil
-}
-
-func (s *siteRows) same(rows []row) bool {
-	if len(rows) != len(s.rows) {
-		return false
-	}
-	for i, r := range rows {
-		if r.key != s.rows[i].key || !bytes.Equal(r.val, s.rows[i].val) {
-			return false
-		}
-	}
-	return true
 }

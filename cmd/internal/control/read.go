@@ -11,13 +11,16 @@ import (
 
 // Load reads the state that a call on t would step, in a view of the caller's. A
 // machine that is not there gives a fresh node without an ID.
-func (d *Door) Load(r store.Reader, t Target) (lifecycle.State, error) { return d.load(r, t) }
+func (d *Door) Load(r store.Reader, t Target) (lifecycle.State, error) {
+	s, _, err := d.load(r, t)
+	return s, err
+}
 
 // Read is Load in a view of its own, and the head of the log that it is as of.
 func (d *Door) Read(ctx context.Context, t Target) (s lifecycle.State, head journal.Head, err error) {
 	err = d.store.View(ctx, func(r store.Reader) error {
 		head = r.Head()
-		s, err = d.load(r, t)
+		s, _, err = d.load(r, t)
 		return err
 	})
 	return s, head, err

@@ -93,7 +93,7 @@ func (r *Reconciler) all(ctx context.Context) (store.Rev, bool) {
 			}
 			for _, key := range keys {
 				last = key
-				s, err := r.Door.load(rd, Target{Node: lifecycle.NodeID(strings.TrimPrefix(key, lifecycle.RowNode))})
+				s, err := r.Door.Load(rd, Target{Node: lifecycle.NodeID(strings.TrimPrefix(key, lifecycle.RowNode))})
 				if err != nil {
 					r.Log.Error("a node cannot be read", "key", key, "error", err)
 					continue
@@ -141,7 +141,7 @@ func (r *Reconciler) follow(ctx context.Context, at store.Rev) (store.Rev, bool)
 			}
 		}
 		for _, id := range slices.Sorted(maps.Keys(touched)) {
-			s, err := r.Door.load(rd, Target{Node: id})
+			s, err := r.Door.Load(rd, Target{Node: id})
 			if err != nil {
 				return err
 			}
