@@ -48,8 +48,9 @@ const (
 // errFault is what an armed fault reports.
 var errFault = errors.New("a fault of the test")
 
-// errSuperseded is what a store meets whose disk was opened anew.
-var errSuperseded = errors.New("the disk was opened anew")
+// errSuperseded is what a store meets that was killed, or whose disk was opened
+// anew.
+var errSuperseded = errors.New("the store was killed, or its disk was opened anew")
 
 // Open opens a store on what the disk holds. One that is still open is as good as
 // killed: it can commit nothing more, and stops when it tries to. So opening anew
@@ -66,7 +67,9 @@ func (d *Disk) Open() store.Store {
 
 // Arm has the nth commit from now meet a fault; 1 is the next. For Refused it is
 // the nth batch, whether or not it comes to a commit. It replaces what was armed
-// before; once the fault has struck, none is armed.
+// before; once the fault has struck, none is armed. A store whose commit was Lost
+// or Replyless is killed by it and commits nothing more; Open the disk again to see
+// what became of it.
 func (d *Disk) Arm(n int, f Fault) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -101,7 +104,7 @@ func (d *Disk) begin(opened int) (*batch, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.opened != opened {
-		return nil, &store.Unknown{Err: errSuperseded}
+		return nil, errSuperseded
 	}
 	if d.strikes(Refused) != 0 {
 		return nil, errFault
@@ -124,6 +127,7 @@ func (d *Disk) commit(opened int, root *tree) error {
 		d.root = root
 	}
 	if f != 0 {
+		d.opened++ // whoever opened it is killed
 		return errFault
 	}
 	return nil
@@ -168,6 +172,9 @@ type memory struct {
 
 func (m *memory) begin() (store.Batch, error) {
 	b, err := m.disk.begin(m.opened)
+	if err == errSuperseded {
+		m.Fail(err)
+	}
 	if err != nil {
 		return nil, err
 	}
