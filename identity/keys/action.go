@@ -34,8 +34,8 @@ const (
 // to its disks being written (SET-1, SET-2).
 const CnSetupApprove Action = "CnSetupApprove"
 
-// Actions of people on registrations, windows, boot records, keys and the audit
-// log.
+// Actions of people on registrations, windows, boot records, keys, operators and
+// the log.
 const (
 	RegistrationsRead         Action = "compute:registrations:read"
 	RegistrationsApprove      Action = "compute:registrations:approve" // with the claim code
@@ -62,6 +62,9 @@ const (
 	KeysRevoke Action = "compute:keys:revoke"
 
 	AuditRead Action = "compute:audit:read"
+
+	OperatorsRead Action = "compute:operators:read" // operators and their sessions; nobody changes them from afar
+	EventsRead    Action = "compute:events:read"    // the log as events; as a chain it is AuditRead
 )
 
 // Actions of machines: an agent on its own node, a booter for its site. None of

@@ -47,6 +47,8 @@ compute:keys:read                          +    +         +          -     -    
 compute:keys:mint                          +    +         -          -     -      -         -
 compute:keys:revoke                        +    +         -          -     -      -         -
 compute:audit:read                         +    +         -          +     -      -         -
+compute:operators:read                     +    +         +          -     -      -         -
+compute:events:read                        +    +         +          -     -      -         -
 agent:registration:refresh                 -    +         -          -     o      -         -
 agent:key:acknowledge                      -    +         -          -     o      -         -
 agent:session:open                         -    +         -          -     o      -         -
@@ -127,8 +129,8 @@ func TestEveryCell(t *testing.T) {
 			}
 		}
 	}
-	if seen != 42*7 {
-		t.Errorf("%d cells, want %d", seen, 42*7)
+	if seen != 44*7 {
+		t.Errorf("%d cells, want %d", seen, 44*7)
 	}
 }
 
@@ -157,8 +159,8 @@ func TestTheTableHasTheMatrixsActions(t *testing.T) {
 			t.Errorf("%s is in the table %d times", at.action, got[at.action])
 		}
 	}
-	if len(got) != 42 {
-		t.Errorf("%d actions, the matrix has 42", len(got))
+	if len(got) != 44 {
+		t.Errorf("%d actions, the matrix has 44", len(got))
 	}
 	for r := range Rules() {
 		if slices.Contains(r.Holders, "changed") {

@@ -137,6 +137,8 @@ var table = [...]row{
 	{KeysMint, change, "ID-5"},
 	{KeysRevoke, change, "ID-5"},
 	{AuditRead, operator | full | auditOnly, "ID-5"},
+	{OperatorsRead, look, "ID-8"},
+	{EventsRead, look, "EVENT-1"},
 
 	{AgentRefresh, full | agent, "REG-15"},
 	{AgentAcknowledge, full | agent, "REG-6"},
