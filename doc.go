@@ -41,6 +41,8 @@
 //
 //   - [github.com/ingotmetal/ingot/booter]: what a booting MAC is served, or
 //     why nothing
+//   - [github.com/ingotmetal/ingot/disklayout]: a layout realized on announced
+//     disks, or why not
 //   - [github.com/ingotmetal/ingot/identity]: who a machine proves to be, and
 //     what keys may do, from [github.com/ingotmetal/ingot/identity/claim] codes
 //     to [github.com/ingotmetal/ingot/identity/keys]
