@@ -26,6 +26,16 @@ type Batch interface {
 	Rollback()
 }
 
+// A Settler is a Batch that may end a closure whose reads it must fetch first, by a
+// panic of its own, so that the reads of a whole group share a round trip.
+type Settler interface {
+	// Settle is called when all closures of a group have run, before Commit, and
+	// where they wrote nothing, too. True means that all of them have to run
+	// again: what they returned counts for nothing, and the batch has dropped
+	// what was applied.
+	Settle() (again bool, err error)
+}
+
 // MaxGroup is how many closures share a commit at most.
 const MaxGroup = 512
 
@@ -230,7 +240,7 @@ func (c *Committer) group(o *overlay, jobs []*job) {
 		}
 		// A refusal too rests on what the batch saw, so it is not told.
 		for _, j := range jobs {
-			j.rev, j.err = 0, err
+			j.rev, j.err, j.panic = 0, err, nil
 		}
 	} else {
 		c.advance(head)
@@ -280,18 +290,16 @@ func (c *Committer) commit(o *overlay, jobs []*job) (journal.Head, error) {
 		return c.head, failure(err)
 	}
 	defer b.Rollback()
-	g := group{Batch: b, head: c.head, base: c.base}
+	g := group{Batch: b}
 	o.batch = b
-	for _, j := range jobs {
-		if err := g.run(o, j); err != nil {
+	for again := true; again; {
+		g.head, g.base, g.wrote, g.kept = c.head, c.base, false, 0
+		if again, err = g.settled(o, jobs); err != nil {
 			return c.head, failure(err)
 		}
 	}
 	if !g.wrote {
 		return c.head, nil
-	}
-	if err := g.Apply(g.heads()); err != nil {
-		return c.head, failure(err)
 	}
 	if err := b.Commit(); err != nil {
 		return c.head, &Unknown{err}

@@ -14,6 +14,25 @@ type group struct {
 	kept       int // closures that were not refused
 }
 
+// settled runs the closures of a group, and writes where the log ends then. True
+// means that they have to run again.
+func (g *group) settled(o *overlay, jobs []*job) (again bool, err error) {
+	for _, j := range jobs {
+		if err := g.run(o, j); err != nil {
+			return false, err
+		}
+	}
+	if g.wrote {
+		if err := g.Apply(g.heads()); err != nil {
+			return false, err
+		}
+	}
+	if s, ok := g.Batch.(Settler); ok {
+		return s.Settle()
+	}
+	return false, nil
+}
+
 // run runs one closure on the batch. What the closure refuses is its own outcome;
 // an error is the batch's.
 func (g *group) run(o *overlay, j *job) error {
