@@ -1,0 +1,132 @@
+package simnet_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/cryptotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/ingotmetal/ingot/cmd/internal/simnet"
+)
+
+// A history is what two runs of a seed must share.
+type history struct {
+	trace [32]byte
+	log   string
+	count map[simnet.Kind]int
+	said  string // what the clients of the run report, in their own order
+}
+
+// chat lets 20 hosts send five requests each, all at the same instants.
+func chat(t *testing.T, over string, seed uint64, o simnet.Options) (h history) {
+	cryptotest.SetGlobalRandom(t, seed)
+	synctest.Test(t, func(t *testing.T) {
+		n := simnet.New(seed, o)
+		defer n.Close()
+		w := serve(t, n, over, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if b, err := io.ReadAll(r.Body); err == nil {
+				fmt.Fprintf(w, "%s from %s", b, r.RemoteAddr)
+			}
+		}))
+		var clients sync.WaitGroup
+		said := make([]strings.Builder, 20)
+		for i := range said {
+			c := w.on(n.Host(fmt.Sprintf("client-%d", i)))
+			clients.Go(func() {
+				defer c.CloseIdleConnections()
+				for beat := range 5 {
+					time.Sleep(time.Duration(beat) * time.Second)
+					got, err := post(c, w.url(), fmt.Sprintf("beat %d of %d", beat, i))
+					fmt.Fprintln(&said[i], got, err)
+				}
+			})
+		}
+		clients.Wait()
+		w.stop(t)
+		n.Settle()
+		h = history{trace: n.Trace(), log: n.Log(), count: n.Counts()}
+		for i := range said {
+			h.said += said[i].String()
+		}
+	})
+	return h
+}
+
+// seeds is how many seeds a test of replays tries: 100 under INGOT_TEST_ALL=1.
+func seeds(few int) uint64 {
+	switch {
+	case raceDetector || testing.Short():
+		return 3
+	case os.Getenv("INGOT_TEST_ALL") == "1":
+		return 100
+	}
+	return uint64(few)
+}
+
+// replay demands that a seed goes the same way on one processor and on two, each
+// time.
+func replay(t *testing.T, seed uint64, run func() history) history {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	first := run()
+	for _, procs := range []int{2, 1, 1} {
+		runtime.GOMAXPROCS(procs)
+		if again := run(); again.trace != first.trace || again.said != first.said {
+			t.Errorf("seed %d went two ways, with %d processors the second time:\n%s", seed, procs, parting(first.log+first.said, again.log+again.said))
+			break
+		}
+	}
+	return first
+}
+
+// parting is where two logs differ first, and the lines around it.
+func parting(a, b string) string {
+	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			return fmt.Sprintf("%s\nthen\n%s\nor\n%s", strings.Join(as[max(0, i-5):i], "\n"), as[i], bs[i])
+		}
+	}
+	return "the logs agree as far as they go"
+}
+
+func TestSameSeedSameHistory(t *testing.T) {
+	ties := simnet.Rule{Latency: simnet.Span{Min: time.Millisecond}}
+	for _, c := range []struct {
+		over   string
+		detail simnet.Detail
+		few    int
+	}{
+		{"http1", simnet.Bytes, 50},
+		{"https1", simnet.Bytes, 10},
+		{"http2", simnet.Lengths, 10},
+	} {
+		for _, kind := range []string{"ties", "swarm"} {
+			t.Run(c.over+"/"+kind, func(t *testing.T) {
+				traces, total := map[[32]byte]uint64{}, map[simnet.Kind]int{}
+				for seed := range seeds(c.few) {
+					o := simnet.Options{Rule: ties, Detail: c.detail, Log: 10000}
+					if kind == "swarm" {
+						o.Rule = simnet.Swarm(seed)
+					}
+					h := replay(t, seed, func() history { return chat(t, c.over, seed, o) })
+					if other, ok := traces[h.trace]; ok {
+						t.Errorf("the seeds %d and %d went the same way", other, seed)
+					}
+					traces[h.trace] = seed
+					for k, times := range h.count {
+						total[k] += times
+					}
+				}
+				t.Log(total)
+			})
+		}
+	}
+}
