@@ -15,7 +15,7 @@ type KeyView struct {
 
 // KeyRef names a key.
 type KeyRef struct {
-	Key string `path:"key" maxLength:"64" pattern:"^[a-z0-9_]+$" doc:"the key's ID, never its secret"`
+	Key string `path:"key_id" maxLength:"64" pattern:"^[a-z0-9_]+$" doc:"the key's ID, never its secret"`
 }
 
 // KeyList is the input of key.list.

@@ -118,7 +118,7 @@ type NodeLegal struct {
 
 // NodeRef names a node.
 type NodeRef struct {
-	Node string `path:"node" maxLength:"57" pattern:"^node_[0-9a-hjkmnp-tv-z]{26,52}$" doc:"the node's ID"`
+	Node string `path:"node_id" maxLength:"57" pattern:"^node_[0-9a-hjkmnp-tv-z]{26,52}$" doc:"the node's ID"`
 }
 
 // NodeChange is an input that names a node and changes it.

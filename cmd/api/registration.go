@@ -3,6 +3,8 @@ package api
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/ingotmetal/ingot/disklayout"
 )
 
 // Registration is one registration row as people see it. It has no secret: a
@@ -16,7 +18,7 @@ type Registration struct {
 	AgentKey        string            `json:"agent_key,omitempty" doc:"SHA-256 of the agent's key; absent for a stock agent"`
 	CodeExpires     time.Time         `json:"code_expires,omitzero" doc:"when the claim code ends"`
 	KeyID           string            `json:"key_id,omitempty" doc:"of the bound key"`
-	Plan            *Plan             `json:"plan,omitempty" doc:"that was approved"`
+	Plan            *SetupPlan        `json:"plan,omitempty" doc:"that was approved"`
 	Labels          map[string]string `json:"labels,omitempty"`
 	Reservoir       uint64            `json:"reservoir,omitempty" doc:"bytes of memory kept back from placement"`
 	RootPasswordSet bool              `json:"root_password_set"`
@@ -30,27 +32,15 @@ type Registration struct {
 
 // Inventory is what a machine said of itself.
 type Inventory struct {
-	Digest string   `json:"digest" doc:"SHA-256 of the whole sysinfo"`
-	MACs   []string `json:"macs,omitempty"`
-	Seen   []string `json:"seen_macs,omitempty" doc:"those that the booter saw its session come from"`
-	Disks  []Disk   `json:"disks,omitempty"`
-}
-
-// Disk is one disk of an inventory.
-type Disk struct {
-	Name      string `json:"name,omitempty" doc:"the kernel's; it may change at each boot"`
-	Serial    string `json:"serial,omitempty"`
-	WWN       string `json:"wwn,omitempty"`
-	Model     string `json:"model,omitempty"`
-	Bus       string `json:"bus,omitempty"`
-	Bytes     uint64 `json:"bytes,omitempty"`
-	SSD       bool   `json:"ssd,omitempty"`
-	Removable bool   `json:"removable,omitempty"`
+	Digest string            `json:"digest" doc:"SHA-256 of the whole sysinfo"`
+	MACs   []string          `json:"macs,omitempty"`
+	Seen   []string          `json:"seen_macs,omitempty" doc:"those that the booter saw its session come from"`
+	Disks  []disklayout.Disk `json:"disks,omitempty"`
 }
 
 // RegistrationRef names a row.
 type RegistrationRef struct {
-	Server string `path:"server" format:"uuid" doc:"server UUID, in either byte order"`
+	Server string `path:"server_id" format:"uuid" doc:"server UUID, in either byte order"`
 }
 
 // RegistrationChange is an input that names a row and changes it.

@@ -6,11 +6,11 @@ import "github.com/ingotmetal/ingot/identity/keys"
 var (
 	KeyListing = Op[KeyList, Keys]{read("key.list", "/v1/keys", keys.KeysRead,
 		"List API keys, never their secrets")}
-	KeyShow = Op[KeyRef, KeyView]{read("key.show", "/v1/keys/{key}", keys.KeysRead,
+	KeyShow = Op[KeyRef, KeyView]{read("key.show", "/v1/keys/{key_id}", keys.KeysRead,
 		"Show an API key, never its secret")}
 	KeyMint = Op[MintKey, KeyMinted]{write("key.mint", "/v1/keys", keys.KeysMint,
 		"Make an API key; its secret is shown once")}
-	KeyRevoke = Op[RevokeKey, KeyChanged]{destroy("key.revoke", "/v1/keys/{key}/revoke", keys.KeysRevoke,
+	KeyRevoke = Op[RevokeKey, KeyChanged]{destroy("key.revoke", "/v1/keys/{key_id}/revoke", keys.KeysRevoke,
 		"End an API key for good")}
 
 	SessionOpen = Op[OpenSession, SessionOpened]{write("session.open", "/v1/sessions", "",

@@ -8,11 +8,11 @@ var (
 		"A booter relays a machine in the enrollment ramdisk", "RATE_LIMITED").upTo(MaxSysinfoBody)}
 	SetupApprovalsPoll = Op[SetupApprovals, Approvals]{read("setup.approvals", "/v1/setup/approvals", keys.SetupApprovals,
 		"A booter finds approved setups").waits()}
-	SetupDrain = Op[DrainBundle, Bundle]{write("setup.drain", "/v1/setup/{server}/drain", keys.SetupDrain,
+	SetupDrain = Op[DrainBundle, Bundle]{write("setup.drain", "/v1/setup/{server_id}/drain", keys.SetupDrain,
 		"A booter takes a setup's bundle, once")}
-	SetupComplete = Op[SetupOutcome, SetupReported]{write("setup.complete", "/v1/setup/{server}/complete", keys.SetupReport,
+	SetupComplete = Op[SetupOutcome, SetupReported]{write("setup.complete", "/v1/setup/{server_id}/complete", keys.SetupReport,
 		"A booter reports that a setup's sentinel said success")}
-	SetupFailed = Op[SetupFailure, SetupReported]{write("setup.failed", "/v1/setup/{server}/failed", keys.SetupReport,
+	SetupFailed = Op[SetupFailure, SetupReported]{write("setup.failed", "/v1/setup/{server_id}/failed", keys.SetupReport,
 		"A booter reports that a setup failed")}
 )
 

@@ -6,15 +6,15 @@ import "github.com/ingotmetal/ingot/identity/keys"
 var (
 	NodeListing = Op[NodeList, Nodes]{read("node.list", "/v1/nodes", keys.NodesRead,
 		"List nodes in the order of their IDs")}
-	NodeShow = Op[NodeRef, Node]{read("node.show", "/v1/nodes/{node}", keys.NodesRead,
+	NodeShow = Op[NodeRef, Node]{read("node.show", "/v1/nodes/{node_id}", keys.NodesRead,
 		"Show a node, all its axes")}
-	NodeDelete = Op[NodeChange, Deleted]{destroy("node.delete", "/v1/nodes/{node}", keys.NodesDelete,
+	NodeDelete = Op[NodeChange, Deleted]{destroy("node.delete", "/v1/nodes/{node_id}", keys.NodesDelete,
 		"Make a node a tombstone").via("DELETE")}
-	NodeCordon = Op[NodeChange, NodeChanged]{write("node.cordon", "/v1/nodes/{node}/cordon", keys.NodesCordon,
+	NodeCordon = Op[NodeChange, NodeChanged]{write("node.cordon", "/v1/nodes/{node_id}/cordon", keys.NodesCordon,
 		"Keep new work away from a node")}
-	NodeUncordon = Op[NodeChange, NodeChanged]{write("node.uncordon", "/v1/nodes/{node}/uncordon", keys.NodesCordon,
+	NodeUncordon = Op[NodeChange, NodeChanged]{write("node.uncordon", "/v1/nodes/{node_id}/uncordon", keys.NodesCordon,
 		"Let new work come to a node again; ends a drain")}
-	NodeMaintenance = Op[Maintain, NodeChanged]{write("node.maintenance", "/v1/nodes/{node}/maintenance", keys.NodesUpdate,
+	NodeMaintenance = Op[Maintain, NodeChanged]{write("node.maintenance", "/v1/nodes/{node_id}/maintenance", keys.NodesUpdate,
 		"Set or clear maintenance, with a reason")}
 )
 

@@ -10,30 +10,30 @@ var (
 		"The agent waits for its approval, and gets its key").by(PollToken).waits()}
 	RegistrationAcknowledge = Op[Empty, RegistrationStatus]{write("registration.acknowledge", "/v1/register/acknowledge", "",
 		"The agent has its key; the plaintext goes").by(PollToken)}
-	RegistrationRefresh = Op[Refresh, Refreshed]{write("registration.refresh", "/v1/registrations/{server}/refresh", keys.AgentRefresh,
+	RegistrationRefresh = Op[Refresh, Refreshed]{write("registration.refresh", "/v1/registrations/{server_id}/refresh", keys.AgentRefresh,
 		"The agent shows its key and what the machine is").upTo(MaxSysinfoBody)}
 
 	RegistrationListing = Op[RegistrationList, Registrations]{read("registration.list", "/v1/registrations", keys.RegistrationsRead,
 		"List registration rows")}
-	RegistrationShow = Op[RegistrationRef, Registration]{read("registration.show", "/v1/registrations/{server}", keys.RegistrationsRead,
+	RegistrationShow = Op[RegistrationRef, Registration]{read("registration.show", "/v1/registrations/{server_id}", keys.RegistrationsRead,
 		"Show a registration row")}
-	RegistrationPlan = Op[PlanSetup, Plan]{write("registration.plan", "/v1/registrations/{server}/plan", keys.RegistrationsRead,
+	RegistrationPlan = Op[PlanSetup, SetupPlan]{write("registration.plan", "/v1/registrations/{server_id}/plan", keys.RegistrationsRead,
 		"Plan what approve-setup would write, and write nothing", "CONFLICT", "INVALID_STATE").pure()}
 	RegistrationApprove = Op[Approve, RegistrationChanged]{write("registration.approve", "/v1/registrations/approve", keys.RegistrationsApprove,
 		"Let the machine in whose claim code this is", "NOT_FOUND", "RATE_LIMITED")}
-	RegistrationApproveSetup = Op[ApproveSetup, SetupApproved]{destroy("registration.approve-setup", "/v1/registrations/{server}/approve-setup", keys.CnSetupApprove,
+	RegistrationApproveSetup = Op[ApproveSetup, SetupApproved]{destroy("registration.approve-setup", "/v1/registrations/{server_id}/approve-setup", keys.CnSetupApprove,
 		"Let a machine's disks be written by the plan that was shown", "UNSUPPORTED", "INVALID_CONFIG")}
-	RegistrationDisable = Op[RegistrationChange, RegistrationChanged]{write("registration.disable", "/v1/registrations/{server}/disable", keys.RegistrationsDisable,
+	RegistrationDisable = Op[RegistrationChange, RegistrationChanged]{write("registration.disable", "/v1/registrations/{server_id}/disable", keys.RegistrationsDisable,
 		"Shut a machine out: its keys, code and token die")}
-	RegistrationFactoryReset = Op[RegistrationChange, RegistrationChanged]{destroy("registration.factory-reset", "/v1/registrations/{server}/factory-reset", keys.RegistrationsFactoryReset,
+	RegistrationFactoryReset = Op[RegistrationChange, RegistrationChanged]{destroy("registration.factory-reset", "/v1/registrations/{server_id}/factory-reset", keys.RegistrationsFactoryReset,
 		"Send a machine back to the setup gate")}
-	RegistrationDelete = Op[RegistrationChange, Deleted]{destroy("registration.delete", "/v1/registrations/{server}", keys.RegistrationsDelete,
+	RegistrationDelete = Op[RegistrationChange, Deleted]{destroy("registration.delete", "/v1/registrations/{server_id}", keys.RegistrationsDelete,
 		"Remove a registration row and what hangs on it").via("DELETE")}
-	RegistrationLabel = Op[SetLabels, RegistrationChanged]{write("registration.label", "/v1/registrations/{server}/labels", keys.RegistrationsUpdate,
+	RegistrationLabel = Op[SetLabels, RegistrationChanged]{write("registration.label", "/v1/registrations/{server_id}/labels", keys.RegistrationsUpdate,
 		"Set and remove labels")}
-	RegistrationReservoir = Op[SetReservoir, RegistrationChanged]{write("registration.reservoir", "/v1/registrations/{server}/reservoir", keys.RegistrationsUpdate,
+	RegistrationReservoir = Op[SetReservoir, RegistrationChanged]{write("registration.reservoir", "/v1/registrations/{server_id}/reservoir", keys.RegistrationsUpdate,
 		"Keep memory back from placement")}
-	RegistrationRootPassword = Op[SetRootPassword, RegistrationChanged]{write("registration.root-password", "/v1/registrations/{server}/root-password", keys.RegistrationsUpdate,
+	RegistrationRootPassword = Op[SetRootPassword, RegistrationChanged]{write("registration.root-password", "/v1/registrations/{server_id}/root-password", keys.RegistrationsUpdate,
 		"Set or clear the root password hash")}
 )
 

@@ -91,13 +91,17 @@ func (s *server) documents() (map[string]http.Handler, error) {
 	return map[string]http.Handler{"/openapi.json": document(v31), "/openapi-3.0.json": document(v30)}, nil
 }
 
-// tidy drops huma's own error model, which is never served, and makes lists what
-// they are: never null.
+// tidy drops huma's own error model, which is never served, makes lists what they
+// are, never null, and lets objects have more fields: a client of today must read
+// an answer of tomorrow. Unknown fields of requests are refused by strict.
 func (s *server) tidy() {
 	schemas := s.huma.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel")
 	delete(schemas, "ErrorDetail")
 	for _, schema := range schemas {
+		if schema.AdditionalProperties == false {
+			schema.AdditionalProperties = nil
+		}
 		for _, property := range schema.Properties {
 			if property.Type == huma.TypeArray {
 				property.Nullable = false
