@@ -76,9 +76,14 @@ func (b *batch) commit() (err error) {
 	return b.tx.Commit()
 }
 
-// Rollback drops the batch.
+// Rollback drops the batch. Where bbolt panics at that, after a commit that did, it
+// keeps its locks for good.
 func (b *batch) Rollback() {
-	defer func() { _ = recover() }() // of a transaction whose commit panicked
+	defer func() {
+		if recover() != nil {
+			b.s.stuck.Store(true)
+		}
+	}()
 	_ = b.tx.Rollback()
 }
 

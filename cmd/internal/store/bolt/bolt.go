@@ -11,10 +11,12 @@ package bolt
 
 import (
 	"context"
+	"errors"
 	"math"
 	"os"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -76,6 +78,7 @@ type Store struct {
 	broken  error // why views are over; guarded by gate
 	readers readers
 	timing  timing
+	stuck   atomic.Bool // bbolt will never let go
 	closing chan struct{}
 	once    sync.Once
 	closed  error
@@ -150,12 +153,17 @@ func (s *Store) Close() error {
 		s.broken = store.ErrClosed
 		s.gate.Unlock()
 		s.readers.wait()
-		err := s.mark.close()
-		if s.closed = s.db.Close(); s.closed == nil {
-			s.closed = err
-		}
+		s.closed = errors.Join(s.mark.close(), s.release())
 	})
 	return s.closed
+}
+
+// release lets go of the file.
+func (s *Store) release() error {
+	if s.stuck.Load() {
+		return s.file.Close()
+	}
+	return s.db.Close()
 }
 
 // fail stops the store over damage that was met while it ran.

@@ -1,4 +1,4 @@
-package bolt_test
+package bolt
 
 import (
 	"errors"
@@ -8,20 +8,19 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
-	"github.com/ingotmetal/ingot/cmd/internal/store/bolt"
 	"github.com/ingotmetal/ingot/statemachine/journal"
 )
 
-var _ store.Store = (*bolt.Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 const smallMap = 1 << 20
 
-func open(t testing.TB, path string, opt bolt.Options) *bolt.Store {
+func open(t testing.TB, path string, opt Options) *Store {
 	t.Helper()
 	if opt.InitialMmapSize == 0 {
 		opt.InitialMmapSize = smallMap
 	}
-	s, err := bolt.Open(path, opt)
+	s, err := Open(path, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +38,7 @@ func put(key, val string) func(store.Tx) error {
 
 func TestWhatWasWrittenIsThereAfterwards(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
-	s := open(t, path, bolt.Options{Name: "site"})
+	s := open(t, path, Options{Name: "site"})
 	for i := range 10 {
 		rev, err := s.Update(t.Context(), put(fmt.Sprintf("node/%d", i), "x"))
 		if err != nil || rev != store.Rev(i+1) {
@@ -49,7 +48,7 @@ func TestWhatWasWrittenIsThereAfterwards(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = open(t, path, bolt.Options{Name: "site"})
+	s = open(t, path, Options{Name: "site"})
 	defer s.Close()
 	err := s.View(t.Context(), func(r store.Reader) error {
 		n := 0

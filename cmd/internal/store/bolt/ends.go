@@ -37,22 +37,26 @@ func (s *Store) furnish() (born bool, err error) {
 // ends are where the log begins and ends.
 type ends struct{ head, base journal.Head }
 
-// readEnds reads them, and proves that the log is whole at both.
-func readEnds(tx *bbolt.Tx, path, name string) (e ends, err error) {
+// readName is the name of the file's log, if it is a store of ours at all.
+func readName(tx *bbolt.Tx, path string) (string, error) {
 	if tx.Bucket([]byte(stateBucket)) == nil || tx.Bucket([]byte(logBucket)) == nil {
-		return e, &Refused{Path: path, Why: "is no store of ours", Next: "name the store's file"}
+		return "", &Refused{Path: path, Why: "is no store of ours", Next: "name the store's file"}
 	}
 	r := openRows(tx)
-	for _, fixed := range []struct{ key, want, what string }{
-		{store.MetaFormat, store.Format, "format"}, {store.MetaName, name, "log"},
-	} {
-		switch got, ok := r.Get(fixed.key); {
-		case !ok:
-			return e, damaged(fixed.key+" is missing", e.head, r.err)
-		case string(got) != fixed.want:
-			return e, &Refused{Path: path, Why: fmt.Sprintf("has the %s %q, not %q", fixed.what, got, fixed.want), Next: "name the store of this site, or use the program that made it"}
-		}
+	format, ok := r.Get(store.MetaFormat)
+	name, named := r.Get(store.MetaName)
+	switch {
+	case !ok || !named:
+		return "", damaged("the file does not say what it is", journal.Head{}, r.err)
+	case string(format) != store.Format:
+		return "", &Refused{Path: path, Why: fmt.Sprintf("has the format %q, not %q", format, store.Format), Next: "use the program that made it"}
 	}
+	return string(name), nil
+}
+
+// readEnds reads them, and proves that the log is whole at both.
+func readEnds(tx *bbolt.Tx, name string) (e ends, err error) {
+	r := openRows(tx)
 	e.head, e.base, err = store.Heads(name, r.Get)
 	if err == nil {
 		err = e.whole(r, journal.Start(name))

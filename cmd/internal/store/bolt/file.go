@@ -81,7 +81,7 @@ func (d *door) prepare(f *os.File, path string, write bool) error {
 			return d.mayBeNew("is empty")
 		}
 	}
-	return checkFile(f)
+	return checkFile(f, info.Size())
 }
 
 // lock waits a little for another process to let go of the file.

@@ -26,8 +26,8 @@ func Open(path string, opt Options) (*Store, error) {
 	}
 	s := &Store{path: path, opt: opt, closing: make(chan struct{}), probe: probe(path, opt.Now)}
 	d := &door{acked: acked, reset: opt.ResetMark}
-	s.db, err = openChecked(path, &bbolt.Options{Timeout: lockWait, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType,
-		InitialMmapSize: opt.InitialMmapSize, NoSync: opt.NoSync, OpenFile: d.open})
+	s.db, err = openChecked(path, d, &bbolt.Options{Timeout: lockWait, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType,
+		InitialMmapSize: opt.InitialMmapSize, NoSync: opt.NoSync})
 	if err != nil {
 		return nil, err
 	}
@@ -39,10 +39,13 @@ func Open(path string, opt Options) (*Store, error) {
 	return s, nil
 }
 
-// openChecked turns what bbolt returns, or panics with, into errors of ours.
-func openChecked(path string, opt *bbolt.Options) (db *bbolt.DB, err error) {
+// openChecked opens the file by d. It turns what bbolt returns, or panics with, into
+// errors of ours.
+func openChecked(path string, d *door, opt *bbolt.Options) (db *bbolt.DB, err error) {
+	opt.OpenFile = d.open
 	defer func() {
 		if p := recover(); p != nil {
+			_ = d.file.Close() // bbolt left it open, and locked
 			db, err = nil, damaged("the file cannot be opened", journal.Head{}, fmt.Errorf("%v", p))
 		}
 	}()
@@ -94,7 +97,14 @@ func (s *Store) start(acked journal.Head, place int, found Found) error {
 	}
 	var e ends
 	if err := s.db.View(func(tx *bbolt.Tx) error {
-		if e, err = readEnds(tx, s.path, s.opt.Name); err != nil || found != MarkKept {
+		name, err := readName(tx, s.path)
+		switch {
+		case err != nil:
+			return err
+		case name != s.opt.Name:
+			return &Refused{Path: s.path, Why: fmt.Sprintf("has the log %q, not %q", name, s.opt.Name), Next: "name this site's own store"}
+		}
+		if e, err = readEnds(tx, name); err != nil || found != MarkKept {
 			return err
 		}
 		return e.against(openRows(tx), acked)

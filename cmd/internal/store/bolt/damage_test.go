@@ -1,0 +1,177 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ingotmetal/ingot/cmd/internal/store"
+)
+
+// tiny keeps the files of a test small: bbolt makes them as large as the map.
+const tiny = 32 << 10
+
+// sample is a closed store of some pages, as bytes, without its mark.
+func sample(t testing.TB) []byte {
+	path := filepath.Join(t.TempDir(), "db")
+	s := open(t, path, Options{InitialMmapSize: tiny})
+	for i := range 60 {
+		if _, err := s.Update(context.Background(), put(fmt.Sprintf("node/%03d", i), fmt.Sprintf("%0200d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// place writes a file, with no mark beside it.
+func place(t testing.TB, raw []byte) string {
+	path := filepath.Join(t.TempDir(), "db")
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// typed reports whether err says what it is.
+func typed(err error) bool {
+	var r *Refused
+	var d *store.Damaged
+	return errors.As(err, &r) || errors.As(err, &d)
+}
+
+// exercise opens a file that may be damaged, and uses it where it opens. It must
+// not panic, and every error must say what it is.
+func exercise(t testing.TB, path string) (opened bool) {
+	if _, err := Verify(path); err != nil && !typed(err) {
+		t.Fatalf("Verify: %T %v", err, err)
+	}
+	s, err := Open(path, Options{InitialMmapSize: tiny})
+	if err != nil {
+		if !typed(err) {
+			t.Fatalf("Open: %T %v", err, err)
+		}
+		return false
+	}
+	defer s.Close()
+	_ = s.View(context.Background(), func(r store.Reader) error {
+		for _, v := range r.Range("", "~") {
+			_ = string(v)
+		}
+		return nil
+	})
+	for i := range 3 {
+		_, err = s.Update(context.Background(), put(fmt.Sprintf("node/%03d", 20*i), "changed"))
+	}
+	if err != nil {
+		t.Logf("opened, then: %v", err)
+	}
+	return true
+}
+
+func TestDamagedFilesAreNamed(t *testing.T) {
+	raw := sample(t)
+	for name, content := range map[string][]byte{
+		"garbage":    []byte("this is not a store, and shorter than a page"),
+		"zeros":      make([]byte, 64<<10),
+		"one byte":   raw[:1],
+		"no pages":   raw[:8<<10],
+		"cut off":    raw[:12<<10],
+		"metas gone": append(make([]byte, 8<<10), raw[8<<10:]...),
+	} {
+		path := place(t, content)
+		var d *store.Damaged
+		if _, err := Open(path, Options{InitialMmapSize: tiny}); !errors.As(err, &d) || !strings.Contains(err.Error(), "ingotd restore") {
+			t.Errorf("%s: Open: %v", name, err)
+		}
+		if _, err := Verify(path); !errors.As(err, &d) {
+			t.Errorf("%s: Verify: %v", name, err)
+		}
+		if after, _ := os.ReadFile(path); !slices.Equal(after, content) {
+			t.Errorf("%s: a refusal changed the file", name)
+		}
+	}
+}
+
+// TestEveryPointerIsFollowed breaks what bbolt trusts, one page at a time.
+func TestEveryPointerIsFollowed(t *testing.T) {
+	raw := sample(t)
+	m, err := readMeta(bytes.NewReader(raw), int64(len(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, at := range map[string]int{"id": 0, "kind": 8, "count": 11, "further pages": 13, "offset": 22, "key's length": 26, "value's length": 30} {
+		b := slices.Clone(raw)
+		b[int(m.root)*m.pageSize+at] ^= 0x5f
+		if err := follow(bytes.NewReader(b), int64(len(b))); err == nil {
+			t.Errorf("%s: a broken root passes", name)
+		}
+		if exercise(t, place(t, b)) {
+			t.Errorf("%s: opened", name)
+		}
+	}
+	if err := follow(bytes.NewReader(raw), int64(len(raw))); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMutatedFilesDoNoHarm(t *testing.T) {
+	raw := sample(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	opened := 0
+	const rounds = 100
+	for range rounds {
+		b := append([]byte{}, raw...)
+		mutate(b, func() uint32 { return r.Uint32() }, 1+r.IntN(4))
+		if exercise(t, place(t, b)) {
+			opened++
+		}
+	}
+	t.Logf("%d of %d opened", opened, rounds)
+	if opened == 0 || opened == rounds {
+		t.Error("the mutations are too rough or too gentle to tell anything")
+	}
+}
+
+// mutate changes n places of a file, half of them among the headers and elements of
+// its pages, where bbolt keeps what it trusts.
+func mutate(b []byte, draw func() uint32, n int) {
+	const page = 4096
+	for range n {
+		at := int(draw() % uint32(len(b)))
+		if draw()%2 == 0 {
+			at = at/page*page + at%48
+		}
+		b[at] = byte(draw())
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	raw := sample(f)
+	f.Add([]byte{0, 0, 32, 0, 1})
+	f.Add([]byte{0, 0, 16, 8, 1, 0, 0, 16, 9, 2})
+	f.Fuzz(func(t *testing.T, ops []byte) {
+		if len(ops) > 100 {
+			return
+		}
+		b := append([]byte{}, raw...)
+		for ; len(ops) >= 5; ops = ops[5:] {
+			at := int(ops[0])<<24 | int(ops[1])<<16 | int(ops[2])<<8 | int(ops[3])
+			b[at%len(b)] = ops[4]
+		}
+		exercise(t, place(t, b))
+	})
+}
