@@ -213,7 +213,7 @@ func (b *batch) restart(err error) (bool, error) {
 	b.undo()
 	b.w.cache.drop()
 	b.reset()
-	return true, b.w.ready(context.Background())
+	return true, b.w.blank(context.Background())
 }
 
 // fetch reads what is wanted in one round trip.

@@ -6,13 +6,17 @@ import (
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 )
 
-// cache is what the one writer knows of the rows: those it has read and written,
-// the absent ones included. Its size is bounded: it has two halves, and when the
-// young one is full the old one is dropped for it. Rows of the log are not kept,
-// since they are written once and read by views.
+// cache is what the one writer knows of the rows. As long as all of them fit it
+// holds all, so that it knows of any other key that it is absent. Once they do not,
+// it holds those that were read and written lately, the absent ones included: it has
+// two halves then, and when the young one is full the old one is dropped for it.
+//
+// Rows of the log are not kept, since they are written once and read by views.
 type cache struct {
-	half       int // bytes
-	size       int // of young
+	limit      int // bytes
+	whole      bool
+	tried      bool // to load all
+	size       int  // of young
 	young, old map[string]store.Change
 }
 
@@ -20,7 +24,7 @@ type cache struct {
 const rowCost = 100
 
 func newCache(bytes int) *cache {
-	return &cache{half: bytes / 2, young: map[string]store.Change{}, old: map[string]store.Change{}}
+	return &cache{limit: bytes, young: map[string]store.Change{}}
 }
 
 // get returns what is known of key.
@@ -32,30 +36,56 @@ func (c *cache) get(key string) (store.Change, bool) {
 	if ok {
 		c.put(key, v)
 	}
+	if !ok && c.whole && !uncached(key) {
+		return store.Change{Gone: true}, true
+	}
 	return v, ok
 }
 
 // put notes what has become of key.
 func (c *cache) put(key string, v store.Change) {
-	if strings.HasPrefix(key, store.LogPrefix) {
+	if uncached(key) {
 		return
 	}
-	if was, ok := c.young[key]; ok {
-		c.size -= cost(key, was)
+	c.forget(key)
+	if c.whole && v.Gone {
+		return
 	}
-	delete(c.old, key)
-	if cost(key, v) > c.half/8 {
-		delete(c.young, key)
+	n := cost(key, v)
+	if c.size+n > c.limit {
+		c.whole = false
+	}
+	if !c.whole && n > c.limit/16 {
 		return
 	}
 	c.young[key] = v
-	c.size += cost(key, v)
-	if c.size > c.half {
+	c.size += n
+	if !c.whole && c.size > c.limit/2 {
 		c.old, c.young, c.size = c.young, map[string]store.Change{}, 0
 	}
 }
 
+func (c *cache) forget(key string) {
+	delete(c.old, key)
+	if was, ok := c.young[key]; ok {
+		c.size -= cost(key, was)
+		delete(c.young, key)
+	}
+}
+
+// load takes in rows, of which more may come, and reports whether they still fit.
+func (c *cache) load(key string, val []byte) bool {
+	v := store.Change{Val: val}
+	if c.size += cost(key, v); c.size > c.limit {
+		return false
+	}
+	c.young[key] = v
+	return true
+}
+
 // drop forgets everything.
-func (c *cache) drop() { *c = *newCache(2 * c.half) }
+func (c *cache) drop() { *c = *newCache(c.limit) }
+
+func uncached(key string) bool { return strings.HasPrefix(key, store.LogPrefix) }
 
 func cost(key string, v store.Change) int { return len(key) + len(v.Val) + rowCost }

@@ -14,6 +14,9 @@ const schemaNumber = 1
 // pageRows is how many rows of a range are fetched at a time.
 const pageRows = 256
 
+// loadRows is how many rows the writer's memory is filled with at a time.
+const loadRows = 1000
+
 // statements are the SQL of one schema.
 type statements struct {
 	schema string
@@ -23,7 +26,7 @@ type statements struct {
 	exists, state                  string
 	raise, fence, logged           string
 	get, page, last, first, upsert string
-	remove                         string
+	remove, load                   string
 }
 
 func statementsFor(schema string) statements {
@@ -51,6 +54,7 @@ func statementsFor(schema string) statements {
 		first:  in(`select k from SCHEMA.rows where k >= $1 and k < $2 order by k limit 1`),
 		last:   in(`select k from SCHEMA.rows where k >= $1 and k < $2 order by k desc limit 1`),
 		upsert: in(`insert into SCHEMA.rows (k, v) select * from unnest($1::text[], $2::bytea[]) on conflict (k) do update set v = excluded.v`),
+		load:   in(`select k, v from SCHEMA.rows where k >= $1 and k < $2 order by k limit 1000`),
 		remove: in(`delete from SCHEMA.rows where k = any($1::text[])`),
 	}
 }

@@ -67,18 +67,32 @@ func (w *writer) take(ctx context.Context) (head, base journal.Head, err error) 
 		return head, base, err
 	}
 	head, base, err = w.heads(ctx)
-	w.head = head
-	return head, base, err
+	if w.head = head; err != nil {
+		return head, base, err
+	}
+	return head, base, w.load(ctx)
 }
 
 // begin opens a batch, on a connection that is made anew if need be.
 func (w *writer) begin() (*batch, error) {
 	w.mu.Lock()
-	if err := w.ready(context.Background()); err != nil {
+	if err := w.blank(context.Background()); err != nil {
 		w.mu.Unlock()
 		return nil, err
 	}
 	return newBatch(w), nil
+}
+
+// blank makes ready for a batch.
+func (w *writer) blank(ctx context.Context) error {
+	if err := w.ready(ctx); err != nil {
+		return err
+	}
+	err := w.load(ctx)
+	if err != nil {
+		w.drop()
+	}
+	return err
 }
 
 // beat has the server hear of the writer, unless a batch does just that.
