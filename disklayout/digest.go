@@ -11,9 +11,8 @@ import (
 //
 // It covers the layout, the server, the image, each written disk's identity,
 // size and sectors and what dies on it, every place and name of the table or
-// the pool, and the identity and size of each unused disk and why it is unused.
-// It does not cover kernel names, what unused disks hold, and warnings, which
-// follow from the rest.
+// the pool, and the identity and size of each unused disk and why it is unused, and of each warning its kind
+// and disk. It does not cover kernel names and what unused disks hold.
 func (p *Plan) Sum() Digest {
 	e := make(encoder, 0, 512+96*len(p.Disks)+96*len(p.Unused))
 	e.text("ingot disklayout plan 1")
@@ -32,14 +31,19 @@ func (p *Plan) Sum() Digest {
 		e.identity(u.Serial, u.WWN, u.Model, u.Size)
 		e.text(string(u.Why))
 	}
+	e.number(uint64(len(p.Warnings)))
+	for i := range p.Warnings {
+		e.text(p.Warnings[i].Kind)
+		e.text(p.Warnings[i].Serial)
+	}
 	return sha256.Sum256(e)
 }
 
-// An encoder makes bytes that only one sequence of calls makes: numbers are 8
-// bytes, big-endian, and texts begin with their length in bytes.
+// An encoder makes bytes that only one sequence of calls makes: numbers are
+// varints as of encoding/binary, and texts begin with their length in bytes.
 type encoder []byte
 
-func (e *encoder) number(n uint64) { *e = binary.BigEndian.AppendUint64(*e, n) }
+func (e *encoder) number(n uint64) { *e = binary.AppendUvarint(*e, n) }
 
 func (e *encoder) bytes(b []byte) {
 	e.number(uint64(len(b)))

@@ -70,11 +70,21 @@ func CanonicalWWN(s string) string {
 // padding is what devices fill fixed fields with.
 const padding = " \t\r\n\x00"
 
+// trim takes padding away at both ends.
+func trim(s string) string {
+	if s == "" || !padded(s[0]) && !padded(s[len(s)-1]) {
+		return s
+	}
+	return strings.Trim(s, padding)
+}
+
+func padded(c byte) bool { return c <= ' ' && strings.IndexByte(padding, c) >= 0 }
+
 // fold trims padding and makes each run of spaces and underscores one
 // underscore.
 func fold(s string) string {
-	s = strings.Trim(s, padding)
-	if !strings.ContainsAny(s, " _") {
+	s = trim(s)
+	if strings.IndexByte(s, ' ') < 0 && strings.IndexByte(s, '_') < 0 {
 		return s
 	}
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '_' }), "_")
@@ -94,7 +104,17 @@ func placeholder(s string) bool {
 			return true
 		}
 	}
-	return strings.Trim(s, "0-_.: ") == "" || strings.Trim(s, "fF-_.: ") == ""
+	return only(s, "0-_.: ") || only(s, "fF-_.: ")
+}
+
+// only reports whether every byte of s is one of set.
+func only(s, set string) bool {
+	for i := range len(s) {
+		if strings.IndexByte(set, s[i]) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // printable bounds a string that a plan carries: at most MaxText bytes, no

@@ -23,6 +23,11 @@
 // other refuses the plan unless an [Override] names the disk and the signature.
 // A disk whose signatures nobody looked for is not an empty disk.
 //
+// Before it writes, a node asks [Plan.Verify] about the plan that was approved
+// and the disks as they are then, and it asks again of the opened device
+// (DISK-3). That answers on a second try too, when part of what was to die is
+// dead and part of the new layout is there.
+//
 // # Layouts
 //
 //   - [GPT]: EFI system partition, root and data on one disk. Both sector sizes

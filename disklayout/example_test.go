@@ -42,7 +42,7 @@ func ExampleRealize() {
 	}
 	fmt.Print(plan.Render())
 	// Output:
-	// plan    58d59925acdbf1ff2571c59d2436133ed41be19535f1d3996c79358067ca40fb
+	// plan    095464e87f3e059a5b13c8e8ed26b9018ed350b6655a721dbe0aa2d28a394538
 	// layout  gpt
 	// server  4c4c4544-0042-3510-8054-b7c04f4c4231
 	//
@@ -52,9 +52,9 @@ func ExampleRealize() {
 	//
 	// GPT, sectors of 512 bytes
 	//   #  NAME  SIZE     FIRST LBA  LAST LBA    UUID
-	//   1  esp   512 MiB  2048       1050623     e0cfed63-2720-8d70-aed8-1a4a850f68ea
-	//   2  root  32 GiB   1050624    68159487    4023e48b-afcf-8b9a-88b3-6bf595ef83e4
-	//   3  data  1.7 TiB  68159488   3750748159  cf9a9947-b22f-8ec5-ba3b-95ca0e1427fd
+	//   1  esp   512 MiB  2048       1050623     1c33741a-bf01-8c3f-acbe-bdfccb48fce0
+	//   2  root  32 GiB   1050624    68159487    7a26d91f-ad7d-8380-b1c6-f1f8db80f723
+	//   3  data  1.7 TiB  68159488   3750748159  52135e07-9308-80fd-987b-0a2978d0e090
 	//
 	// DIES
 	//   nothing was found on the disks that are written

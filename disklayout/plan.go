@@ -117,6 +117,7 @@ type Warning struct {
 const (
 	OwnDestroyed     = "own_destroyed"     // this server's earlier layout dies and is rebuilt (SET-15)
 	ForeignDestroyed = "foreign_destroyed" // by an override (DISK-4)
+	PoolBroken       = "pool_broken"       // another member of a pool that loses one stays on an unused disk
 	SizesDiffer      = "sizes_differ"      // part of a larger member of a mirror stays unused
 	AshiftBelow      = "ashift_below"      // of a physical sector: each small write is read, changed and written
 )

@@ -90,7 +90,7 @@ func text(raw json.RawMessage, path string, into *string) error {
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
 		return malformed(path, "is no string")
 	}
-	s = strings.Trim(s, padding)
+	s = trim(s)
 	if !printable(s) {
 		return malformed(path, "is over 128 bytes or has control characters")
 	}

@@ -77,9 +77,7 @@ func (p *Plan) write(req *Request, chosen []*seen, stamp Stamp) error {
 		if err != nil {
 			return err
 		}
-		w := Written{Name: d.Name, Serial: d.announced(), WWN: d.wwn, Model: strings.Trim(d.Model, padding),
-			Size: d.Size, LogicalSector: d.LogicalSector, PhysicalSector: d.PhysicalSector, Rotational: clone(d.Rotational),
-			Transport: strings.ToLower(strings.Trim(d.Transport, padding)), Lost: lost, LostPartitions: d.dying(lost)}
+		w := d.written(lost)
 		p.Disks, p.Serials = append(p.Disks, w), append(p.Serials, w.Serial)
 		p.warnOfLosses(&w)
 	}
@@ -90,6 +88,13 @@ func (p *Plan) write(req *Request, chosen []*seen, stamp Stamp) error {
 		}
 	}
 	return nil
+}
+
+// written is d in a plan.
+func (d *seen) written(lost []Loss) Written {
+	return Written{Name: d.Name, Serial: d.announced(), WWN: d.wwn, Model: trim(d.Model),
+		Size: d.Size, LogicalSector: d.LogicalSector, PhysicalSector: d.PhysicalSector, Rotational: clone(d.Rotational),
+		Transport: strings.ToLower(trim(d.Transport)), Lost: lost, LostPartitions: d.dying(lost)}
 }
 
 // lay computes the layout itself.

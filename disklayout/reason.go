@@ -41,7 +41,9 @@ const (
 	SectorUnknown     Reason = "sector_unknown"
 	SectorUnsupported Reason = "sector_unsupported"
 	MixedSectors      Reason = "mixed_sectors"
-	SizeAbsurd        Reason = "size_absurd" // over 16 PiB, or no whole number of sectors
+	SizeAbsurd        Reason = "size_absurd"  // over 16 PiB, or no whole number of sectors
+	PlanChanged       Reason = "plan_changed" // its digest is of another plan
+	DiskChanged       Reason = "disk_changed" // a disk of the plan is not what it was
 	TextInvalid       Reason = "text_invalid"
 	TooSmall          Reason = "too_small"
 	ESPTooSmall4Kn    Reason = "esp_too_small_4kn"
@@ -80,6 +82,8 @@ var rules = map[Reason]rule{
 	Ambiguous:         {"INVALID_INPUT", "DISK-2", "narrow the selector, best to one serial"},
 	DiskTwice:         {"INVALID_INPUT", "DISK-2", "name each disk once"},
 	NameMismatch:      {"CONFLICT", "RUN-4", "leave the kernel name out, or correct it; the serial decides"},
+	PlanChanged:       {"CONFLICT", "SET-14", "write nothing; take the plan that was approved, unchanged"},
+	DiskChanged:       {"CONFLICT", "SET-14", "write nothing; announce again and let the new plan be approved"},
 	NoMedium:          {"CONFLICT", "RUN-4", "insert the medium, or choose another disk"},
 	Removable:         {"CONFLICT", "RUN-4", "choose a disk that is built in"},
 	USB:               {"CONFLICT", "RUN-4", "choose a disk that is not on USB"},

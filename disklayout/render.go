@@ -25,7 +25,7 @@ func (p *Plan) Render() string {
 	if len(p.Warnings) > 0 {
 		b.WriteString("\nWARNINGS\n")
 		for _, w := range p.Warnings {
-			fmt.Fprintf(&b, "  %s: %s\n", plain(w.Serial), w.Text)
+			fmt.Fprintf(&b, "  %s: %s\n", or(plain(w.Serial), "a disk without a serial"), w.Text)
 		}
 	}
 	return b.String()

@@ -182,6 +182,8 @@ func (s *Selector) check() error {
 		return refuse(SelectorInvalid, nil, "WWN "+plain(s.WWN)+" is a placeholder")
 	case s.Model != "" && fold(s.Model) == "":
 		return refuse(SelectorInvalid, nil, "a model of spaces is every model's prefix")
+	case s.Transport != "" && trim(s.Transport) == "":
+		return refuse(SelectorInvalid, nil, "a transport of spaces is none")
 	case s.MaxSize != 0 && s.MinSize > s.MaxSize:
 		return refuse(SelectorInvalid, nil, fmt.Sprintf("the sizes from %d to %d are none", s.MinSize, s.MaxSize))
 	}

@@ -58,7 +58,7 @@ type matcher struct {
 }
 
 func (s *Selector) matcher() matcher {
-	return matcher{s, CanonicalSerial(s.Serial), CanonicalWWN(s.WWN), fold(s.Model), strings.Trim(s.Transport, padding)}
+	return matcher{s, CanonicalSerial(s.Serial), CanonicalWWN(s.WWN), fold(s.Model), trim(s.Transport)}
 }
 
 func (m *matcher) matches(d *seen) bool {
@@ -68,7 +68,7 @@ func (m *matcher) matches(d *seen) bool {
 		m.MinSize > d.Size,
 		m.MaxSize != 0 && m.MaxSize < d.Size,
 		m.Rotational != nil && (d.Rotational == nil || *d.Rotational != *m.Rotational),
-		m.transport != "" && !strings.EqualFold(m.transport, strings.Trim(d.Transport, padding)):
+		m.transport != "" && !strings.EqualFold(m.transport, trim(d.Transport)):
 		return false
 	}
 	return m.model == "" || begins(fold(d.Model), m.model)

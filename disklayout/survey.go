@@ -20,7 +20,7 @@ type seen struct {
 func (d *seen) called() string { return or(d.serial, d.Name) }
 
 // announced is the serial as it was announced, but for padding.
-func (d *seen) announced() string { return strings.Trim(d.Serial, padding) }
+func (d *seen) announced() string { return trim(d.Serial) }
 
 // survey looks at all disks at once, in an order that does not depend on the
 // announcement's: by identity, size and model. Names come last.
@@ -56,7 +56,7 @@ func barred(d *Disk) Reason {
 		return NoMedium
 	case d.Removable:
 		return Removable
-	case strings.EqualFold(strings.Trim(d.Transport, padding), "usb"):
+	case strings.EqualFold(trim(d.Transport), "usb"):
 		return USB
 	case d.ReadOnly:
 		return ReadOnly
@@ -84,7 +84,7 @@ func flaw(all []seen, i int) Reason {
 		return DuplicateSerial
 	}
 	switch {
-	case strings.Trim(d.Transport, padding) == "":
+	case trim(d.Transport) == "":
 		return TransportUnknown
 	case d.Signatures == nil:
 		return NotProbed

@@ -17,8 +17,9 @@ func (p *Plan) leave(all []seen) {
 		if d.taken {
 			continue
 		}
+		p.warnOfBroken(d)
 		p.Unused = append(p.Unused, Unused{Name: d.Name, Serial: d.announced(), WWN: d.wwn,
-			Model: strings.Trim(d.Model, padding), Size: d.Size, Why: or(or(d.barred, d.flaw), NotSelected), Holds: d.holds()})
+			Model: trim(d.Model), Size: d.Size, Why: or(or(d.barred, d.flaw), NotSelected), Holds: d.holds()})
 	}
 	if !slices.IsSortedFunc(p.Unused, compareUnused) {
 		slices.SortFunc(p.Unused, compareUnused)
@@ -29,6 +30,29 @@ func (p *Plan) leave(all []seen) {
 func compareUnused(a, b Unused) int {
 	return cmp.Or(strings.Compare(a.Serial, b.Serial), strings.Compare(a.WWN, b.WWN), cmp.Compare(a.Size, b.Size),
 		strings.Compare(a.Model, b.Model), strings.Compare(string(a.Why), string(b.Why)), strings.Compare(a.Name, b.Name), strings.Compare(a.Holds, b.Holds))
+}
+
+// warnOfBroken tells that d keeps a member of a pool or array of which another
+// member dies.
+func (p *Plan) warnOfBroken(d *seen) {
+	for i := range d.Signatures {
+		if sig := &d.Signatures[i]; sig.UUID != "" && Pooled(sig.Type) && p.loses(sig) {
+			p.warn(PoolBroken, d.announced(), "it stays as it is, and its "+sig.describe()+" loses a member")
+			return
+		}
+	}
+}
+
+// loses reports whether a signature of the pool or array dies on a written disk.
+func (p *Plan) loses(sig *Signature) bool {
+	for i := range p.Disks {
+		for j := range p.Disks[i].Lost {
+			if l := &p.Disks[i].Lost[j]; l.UUID == sig.UUID && l.Type == sig.Type {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // holds lists the first signatures on a disk for people.
