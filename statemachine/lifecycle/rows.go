@@ -177,7 +177,7 @@ func (r *rows) registration(n *Node) {
 	for _, secret := range [...]struct {
 		what string
 		hash registration.Hash
-	}{{"claim/", reg.Code.Hash}, {"poll/", reg.Poll.Hash}, {"key/", reg.Bound.Hash},
+	}{{"claim/", reg.Code.Hash}, {"claim/", reg.Spent.Hash}, {"poll/", reg.Poll.Hash}, {"key/", reg.Bound.Hash},
 		{"key/", reg.Tickets[0].Hash}, {"key/", reg.Tickets[1].Hash}, {"key/", reg.Tickets[2].Hash}} {
 		if secret.hash != (registration.Hash{}) {
 			r.put(RowBy+secret.what+hex.EncodeToString(secret.hash[:]), []byte(key))

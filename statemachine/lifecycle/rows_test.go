@@ -182,7 +182,7 @@ func TestIndexRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		h    *host
 		want int
-	}{"pending": {pending(t), 2}, "approved": {approved(t), 2}, "disabled": {disabled(t), 0}, "setting up": {settingUpHost(t), 4}, "installed": {installed(t), 4}, "awaiting": {awaiting(t), 0}} {
+	}{"pending": {pending(t), 2}, "approved": {approved(t), 3}, "disabled": {disabled(t), 0}, "setting up": {settingUpHost(t), 4}, "installed": {installed(t), 4}, "awaiting": {awaiting(t), 0}} {
 		if got := secrets(c.h); got != c.want {
 			t.Errorf("%s has %d secrets' rows, want %d", name, got, c.want)
 		}

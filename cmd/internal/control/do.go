@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,14 +23,42 @@ type Look struct {
 	Now   time.Time
 	World lifecycle.World // what the parts of the control plane know of the node
 	tx    store.Tx
+
+	sysinfo *Sysinfo
+	plan    []byte
+	notes   change
+	counted func(error) bool
 }
 
-// Note overwrites an observation in the transaction: key is below
-// store.LedgerPrefix.
-func (l *Look) Note(key string, val []byte) { l.tx.Put(store.LedgerPrefix+key, val) }
+// Note overwrites an observation, whose key is below store.LedgerPrefix, where the
+// step is taken, also where it changes nothing.
+func (l *Look) Note(key string, val []byte) {
+	l.notes.put = append(l.notes.put, row{store.LedgerPrefix + key, val})
+}
 
-// Forget removes an observation.
-func (l *Look) Forget(key string) { l.tx.Delete(store.LedgerPrefix + key) }
+// Forget removes an observation where the step is taken.
+func (l *Look) Forget(key string) { l.notes.gone = append(l.notes.gone, store.LedgerPrefix+key) }
+
+// Reach adds a boot record to those that the step may change. It must be as the
+// transaction reads it.
+func (l *Look) Reach(b netboot.Record) {
+	l.State.Node.NICs = append(slices.Clip(l.State.Node.NICs), b)
+}
+
+// Count asks fn of each refusal. Where it says true, what was noted stays although
+// the call is refused: a wrong try is counted in the transaction that compared it.
+func (l *Look) Count(fn func(refusal error) bool) { l.counted = fn }
+
+// refuse is a refusal that may have been counted.
+func (l *Look) refuse(w *work, err error) error {
+	l.notes = change{}
+	if l.counted != nil && l.counted(err) {
+		l.notes.apply(l.tx)
+		w.refusal = err
+		return nil
+	}
+	return err
+}
 
 // Just is an input that needs no look.
 func Just(in lifecycle.Input) func(*Look) (lifecycle.Input, error) {
@@ -43,54 +73,94 @@ func (d *Door) Do(ctx context.Context, c Call, t Target, decide func(*Look) (lif
 	return d.record(ctx, c, func(w *work) ([]journal.Fact, error) { return d.step(w, t, decide) })
 }
 
-// step is one run of Do.
+// Each is Do for many targets in one transaction, in their order, each on what
+// those before it left. A refusal is its target's alone; errs has them in the order
+// of the targets. One row of the log tells of all.
+func (d *Door) Each(ctx context.Context, c Call, targets []Target, decide func(i int, l *Look) (lifecycle.Input, error)) (rev store.Rev, errs []error, err error) {
+	done, err := d.record(ctx, c, func(w *work) ([]journal.Fact, error) {
+		var all []journal.Fact
+		errs = make([]error, len(targets))
+		for i, t := range targets {
+			told, err := d.step(w, t, func(l *Look) (lifecycle.Input, error) { return decide(i, l) })
+			all, errs[i] = append(all, told...), err
+		}
+		return all, nil
+	})
+	return done.Rev, errs, err
+}
+
+// step is one run of Do. On error it has written nothing but what was counted.
 func (d *Door) step(w *work, t Target, decide func(*Look) (lifecycle.Input, error)) ([]journal.Fact, error) {
 	s, site, err := d.load(w, t)
 	if err != nil {
 		return nil, err
 	}
-	in, err := decide(&Look{Reader: w, State: s, Now: w.now, World: d.world(w, &s.Node), tx: w.Tx})
+	look := &Look{Reader: w, State: s, Now: w.now, World: d.world(w, &s.Node), tx: w.Tx}
+	in, err := decide(look)
 	if err != nil {
-		return nil, err
+		return nil, look.refuse(w, err)
 	}
+	s = look.State // with what it reached for
 	out, err := lifecycle.Step(s, in, w.now)
 	if err != nil {
-		return nil, err
+		return nil, look.refuse(w, err)
 	}
 	w.done.Was, w.done.Next = s, out.Next
-	if len(out.Facts) == 0 { // nothing changed, and nothing is to be written
+	if len(out.Facts) == 0 { // nothing changed, and nothing else is to be written
+		look.notes.apply(w)
 		return nil, nil
 	}
+	change, err := difference(w, &s.Node, &out.Next.Node)
+	if err != nil {
+		return nil, err
+	}
+	look.notes.apply(w)
+	change.apply(w)
 	d.site.write(w, site, out.Next.Site)
-	if err := write(w, s.Node, out.Next.Node); err != nil {
+	found(w, w.now, &s.Node, &out.Next.Node)
+	if err := look.keep(&s.Node.Reg, &out.Next.Node.Reg); err != nil {
 		return nil, err
 	}
 	return facts(t, out), nil
 }
 
-// write writes the difference between the rows of two nodes.
-func write(tx store.Tx, was, is lifecycle.Node) error {
+// change is what becomes of rows.
+type change struct {
+	put  []row
+	gone []string
+}
+
+func (c *change) apply(tx store.Tx) {
+	for _, r := range c.put {
+		tx.Put(r.key, r.val)
+	}
+	for _, key := range c.gone {
+		tx.Delete(key)
+	}
+}
+
+// difference is what the rows of one node have to become those of the next.
+func difference(r store.Reader, was, is *lifecycle.Node) (change, error) {
+	var c change
 	before := map[string][]byte{}
-	for k, v := range lifecycle.NodeRows(was) {
+	for k, v := range lifecycle.NodeRows(*was) {
 		before[k] = v
 	}
-	for k, v := range lifecycle.NodeRows(is) {
+	for k, v := range lifecycle.NodeRows(*is) {
 		old, had := before[k]
 		delete(before, k)
-		switch {
-		case had && bytes.Equal(old, v):
+		if had && bytes.Equal(old, v) {
 			continue
-		case !had && strings.HasPrefix(k, lifecycle.RowBy):
-			if held, taken := tx.Get(k); taken && !bytes.Equal(held, v) {
-				return conflict("another machine has the name "+strings.TrimPrefix(k, lifecycle.RowBy), "two machines are never merged: delete or retire the one that is gone (MACH-1)")
+		}
+		if !had && strings.HasPrefix(k, lifecycle.RowBy) {
+			if held, taken := r.Get(k); taken && !bytes.Equal(held, v) {
+				return change{}, &Taken{strings.TrimPrefix(k, lifecycle.RowBy)}
 			}
 		}
-		tx.Put(k, v)
+		c.put = append(c.put, row{k, v})
 	}
-	for k := range before {
-		tx.Delete(k)
-	}
-	return nil
+	c.gone = slices.Sorted(maps.Keys(before))
+	return c, nil
 }
 
 // Body is what a fact of a machine says besides its name and whose it is.

@@ -9,6 +9,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -92,8 +93,9 @@ func (d *Door) Record(ctx context.Context, c Call, fn func(tx store.Tx, now time
 // work is one run of a call in a transaction.
 type work struct {
 	store.Tx
-	now  time.Time
-	done Done
+	now     time.Time
+	done    Done
+	refusal error // that was counted: the call is refused, and its notes stay
 }
 
 // record is Record with the run's own answer.
@@ -102,13 +104,14 @@ func (d *Door) record(ctx context.Context, c Call, fn func(*work) ([]journal.Fac
 		return d.dry(ctx, c, fn)
 	}
 	var done Done
+	var refusal error
 	rev, err := d.store.Update(ctx, func(tx store.Tx) error {
 		w := &work{Tx: tx, now: d.now()}
 		err := w.once(c, fn)
-		done = w.done
+		done, refusal = w.done, w.refusal
 		return err
 	})
-	if err != nil {
+	if err = cmp.Or(err, refusal); err != nil {
 		return Done{}, err
 	}
 	if !done.Replayed {
@@ -126,7 +129,7 @@ func (d *Door) dry(ctx context.Context, c Call, fn func(*work) ([]journal.Fact, 
 		facts, err := fn(w)
 		done = w.done
 		done.Facts, done.Rows, done.Rev = facts, tx.rows, store.Rev(r.Head().Revision)
-		return errors.Join(err, tx.err)
+		return cmp.Or(err, w.refusal, tx.err)
 	})
 	if err != nil {
 		return Done{}, err
@@ -142,7 +145,7 @@ func (w *work) once(c Call, fn func(*work) ([]journal.Fact, error)) error {
 		}
 	}
 	facts, err := fn(w)
-	if err != nil {
+	if err != nil || w.refusal != nil {
 		return err
 	}
 	w.done.Facts = facts

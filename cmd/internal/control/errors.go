@@ -13,10 +13,25 @@ func (e *Refused) Code() string { return e.code }
 // Error says why and what to do.
 func (e *Refused) Error() string { return e.Why + "; " + e.Next }
 
+// NextStep is what to do.
+func (e *Refused) NextStep() string { return e.Next }
+
 // conflict refuses what another call was first to take.
 func conflict(why, next string) *Refused { return &Refused{"CONFLICT", why, next} }
 
 // absent refuses what names nothing.
 func absent(what string) *Refused {
 	return &Refused{"NOT_FOUND", "there is no " + what, "list what there is"}
+}
+
+// Taken reports that another machine has a name that the step would give (MACH-1):
+// two machines are never merged.
+type Taken struct{ Name string } // its kind and itself, such as server/<UUID>
+
+// Code is the error's wire name (API-3).
+func (*Taken) Code() string { return "CONFLICT" }
+
+// Error says what to do.
+func (e *Taken) Error() string {
+	return "another machine has the name " + e.Name + "; delete or retire the one that is gone (MACH-1)"
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
@@ -25,11 +24,8 @@ type Sweeper struct {
 // sweeperName is the sweeper in the log.
 const sweeperName = "sweeper"
 
-// The bounds of a sweep: nodes a view, and calls at once. Calls at once share
-// their commits.
 const (
-	sweepPage = 256
-	sweepers  = 64
+	sweepPage = 256 // nodes a commit
 	// sweepIdle is the longest sleep: idempotency keys and other ledgers are swept
 	// then.
 	sweepIdle = time.Hour
@@ -120,24 +116,23 @@ func (s *Sweeper) due(ctx context.Context, after string) (duePage, error) {
 	return p, err
 }
 
-// expire ends what is due of nodes, many at once. The errors are of those that are
+// expire ends what is due of nodes, in one commit. The errors are of those that are
 // still due.
 func (s *Sweeper) expire(ctx context.Context, nodes []lifecycle.NodeID) error {
-	errs := make([]error, len(nodes))
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, sweepers)
+	targets := make([]Target, len(nodes))
 	for i, id := range nodes {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			_, err := s.Door.Do(ctx, Call{Actor: sweeperName}, Target{Node: id}, Just(lifecycle.Expire{}))
-			if err != nil && !settled(err) {
-				errs[i] = fmt.Errorf("%s: %w", id, err)
-			}
-		})
+		targets[i].Node = id
 	}
-	wg.Wait()
-	return errors.Join(errs...)
+	_, errs, err := s.Door.Each(ctx, Call{Actor: sweeperName}, targets, func(int, *Look) (lifecycle.Input, error) { return lifecycle.Expire{}, nil })
+	if err != nil {
+		return err
+	}
+	for i := range errs {
+		if errs[i] != nil && !settled(errs[i]) {
+			err = errors.Join(err, fmt.Errorf("%s: %w", nodes[i], errs[i]))
+		}
+	}
+	return err
 }
 
 // settled reports whether an expiry was refused because nothing is due any more:
