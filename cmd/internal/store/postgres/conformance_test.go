@@ -2,7 +2,7 @@ package postgres_test
 
 import (
 	"context"
-	"sync"
+	"fmt"
 	"testing"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
@@ -14,15 +14,17 @@ import (
 type site struct {
 	opt  postgres.Options
 	wire *wire
-
-	mu   sync.Mutex
-	last *postgres.Store
 }
 
-func subject(t *testing.T) storetest.Subject {
-	s := &site{opt: options(t), wire: &wire{}}
-	s.opt.Dial = s.wire.dial
-	return storetest.Subject{Open: s.open, Crash: s.crash, Arm: s.arm}
+// subjects returns sites, each with a schema of its own in one database.
+func subjects(o postgres.Options) func(*testing.T) storetest.Subject {
+	n := 0
+	return func(*testing.T) storetest.Subject {
+		n++
+		s := &site{opt: o, wire: &wire{}}
+		s.opt.Schema, s.opt.Dial = fmt.Sprintf("s%d", n), s.wire.dial
+		return storetest.Subject{Open: s.open, Crash: s.crash, Arm: s.arm}
+	}
 }
 
 func (s *site) open(ctx context.Context) (store.Store, error) {
@@ -58,4 +60,11 @@ func (s *site) arm(n int, f storetest.Fault) {
 	}
 }
 
-func TestConformance(t *testing.T) { storetest.Run(t, subject) }
+func TestConformance(t *testing.T) { storetest.Run(t, subjects(options(t))) }
+
+// TestConformanceWithoutMemory has closures end at each read, and run again.
+func TestConformanceWithoutMemory(t *testing.T) {
+	o := options(t)
+	o.Cache = 1
+	storetest.Run(t, subjects(o))
+}

@@ -99,19 +99,23 @@ func get(t testing.TB, s store.Store, key string) string {
 	return val
 }
 
-// ask runs a statement beside the store, and returns its one value as text.
-func ask(t testing.TB, dsn, query string, args ...any) string {
+// ask runs statements beside the store, and returns the last one's first value as text.
+func ask(t testing.TB, dsn, query string) string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.Background())
-	var got string
-	rows, _ := conn.Query(t.Context(), query, args...)
-	if got, err = pgx.CollectOneRow(rows, pgx.RowTo[string]); err != nil {
+	all, err := conn.PgConn().Exec(t.Context(), query).ReadAll()
+	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
+	last := all[len(all)-1]
+	if len(last.Rows) == 0 {
+		return ""
+	}
+	got := string(last.Rows[0][0])
 	return got
 }
 
