@@ -37,8 +37,9 @@ type Keys struct {
 type MintKey struct {
 	Change
 	Body struct {
-		Scope  string `json:"scope" enum:"full,read_only,audit_only,booter,ur_enroll"`
-		Tenant string `json:"tenant,omitempty" maxLength:"128" pattern:"^[A-Za-z0-9._:-]+$"`
+		Scope   string `json:"scope" enum:"full,read_only,audit_only,booter,ur_enroll"`
+		Tenant  string `json:"tenant,omitempty" maxLength:"128" pattern:"^[A-Za-z0-9._:-]+$" doc:"left out: the caller's own"`
+		Comment string `json:"comment,omitempty" maxLength:"256" doc:"what it is for"`
 	}
 }
 
@@ -162,6 +163,16 @@ type SetOperatorPassword struct {
 	OperatorChange
 	Body struct {
 		Password Secret `json:"password" format:"password" minLength:"12" maxLength:"1024"`
+	}
+}
+
+// EnrolTOTP is the input of operator.totp: without a code it begins an enrolment,
+// with one it confirms it. Until then signing in asks for no code of it.
+type EnrolTOTP struct {
+	OperatorChange
+	Body struct {
+		Code Secret `json:"code,omitempty" format:"password" maxLength:"16" pattern:"^[0-9]*$" doc:"the first code of the new second factor; left out: begin"`
+		Drop bool   `json:"drop,omitempty" doc:"take the second factor away: the way back for who lost it"`
 	}
 }
 

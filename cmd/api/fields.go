@@ -116,9 +116,9 @@ func bodyFields(t reflect.Type, index []int, prefix string) []Field {
 		at := append(append([]int{}, index...), i)
 		name, omit := jsonName(sf)
 		switch {
-		case !sf.IsExported() || name == "-":
 		case sf.Anonymous:
 			out = append(out, bodyFields(sf.Type, at, prefix)...)
+		case !sf.IsExported() || name == "-":
 		case shape(sf.Type) == Object:
 			out = append(out, bodyFields(sf.Type, at, prefix+name+".")...)
 		default:
@@ -178,8 +178,11 @@ func shape(t reflect.Type) Shape {
 	case reflect.TypeFor[json.RawMessage]():
 		return Anything
 	}
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+	switch p := reflect.PointerTo(t); {
+	case p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
 		return String
+	case p.Implements(reflect.TypeFor[json.Unmarshaler]()):
+		return Anything
 	}
 	return shapeOfKind(t.Kind())
 }
@@ -204,4 +207,20 @@ func shapeOfKind(k reflect.Kind) Shape {
 		return Object
 	}
 	return Anything
+}
+
+// At is the field in in, a pointer to the operation's input, ready to be set:
+// pointers on the way are made.
+func (f Field) At(in any) reflect.Value {
+	v := reflect.ValueOf(in).Elem()
+	for _, i := range f.Index {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(i)
+	}
+	return v
 }

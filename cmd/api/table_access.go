@@ -30,8 +30,8 @@ var (
 		"Make an operator").by(Host)}
 	OperatorPassword = Op[SetOperatorPassword, OperatorChanged]{write("operator.password", "/v1/operators/{operator}/password", "",
 		"Set an operator's password").by(Host)}
-	OperatorTOTP = Op[OperatorChange, TOTPEnrolled]{write("operator.totp", "/v1/operators/{operator}/totp", "",
-		"Enrol a second factor; its secret is shown once").by(Host)}
+	OperatorTOTP = Op[EnrolTOTP, TOTPEnrolled]{write("operator.totp", "/v1/operators/{operator}/totp", "",
+		"Enrol a second factor: first to be shown its secret once, then with a code of it").by(Host)}
 	OperatorDisable = Op[OperatorChange, OperatorChanged]{write("operator.disable", "/v1/operators/{operator}/disable", "",
 		"Let an operator sign in no more, and end its sessions").by(Host)}
 	OperatorRemove = Op[OperatorChange, Deleted]{destroy("operator.remove", "/v1/operators/{operator}", "",
