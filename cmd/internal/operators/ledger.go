@@ -3,7 +3,6 @@ package operators
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -39,29 +38,43 @@ func (c Claim) key() string { return c.Kind + "/" + c.Name }
 func (c Claim) others() string { return c.Kind + "/*" }
 
 // Take returns l after all of the claims, or, where one finds its bucket empty,
-// l as it is and [*RateLimited] for the one that has to wait longest.
+// l as it is and [*RateLimited] for the one that has to wait longest. A refusal
+// copies nothing, unless l is full: it is what a flood meets.
 func (l Ledger) Take(now time.Time, claims ...Claim) (Ledger, error) {
-	next := l.at(now, claims)
-	var refused *RateLimited
-	for _, c := range claims {
-		i, key := next.find(c)
-		var b Bucket
-		if i >= 0 {
-			b = next.Entries[i].Bucket
+	if len(l.Entries) < MaxEntries {
+		if err := l.take(now, claims, false); err != nil {
+			return l, err
 		}
-		b, until, ok := b.Take(c.Rate, now)
-		if !ok {
-			if refused == nil || until.After(refused.Until) {
-				refused = &RateLimited{Whose: c.Kind, Rate: c.Rate, Until: until}
-			}
-			continue
-		}
-		next.put(key, b)
 	}
-	if refused != nil {
-		return l, refused
+	next := l.at(now, claims)
+	if err := next.take(now, claims, true); err != nil {
+		return l, err
 	}
 	return next, nil
+}
+
+// take takes the claims one by one, and reports the refusal that lasts longest.
+// Where keep is false it leaves l as it is.
+func (l *Ledger) take(now time.Time, claims []Claim, keep bool) error {
+	var refused *RateLimited
+	for _, c := range claims {
+		i, key := l.find(c)
+		var b Bucket
+		if i >= 0 {
+			b = l.Entries[i].Bucket
+		}
+		b, until, ok := b.Take(c.Rate, now)
+		if !ok && (refused == nil || until.After(refused.Until)) {
+			refused = &RateLimited{Whose: c.Kind, Rate: c.Rate, Until: until}
+		}
+		if ok && keep {
+			l.put(key, b)
+		}
+	}
+	if refused != nil {
+		return refused
+	}
+	return nil
 }
 
 // Return returns l after the claims are given back.
@@ -125,12 +138,10 @@ func (l *Ledger) put(key string, b Bucket) {
 
 // Validate reports, as [*Invalid], a ledger that no method made.
 func (l Ledger) Validate() error {
-	sorted := slices.IsSortedFunc(l.Entries, func(a, b Entry) int {
-		if a.Key == b.Key {
-			return 1 // each key once
-		}
-		return strings.Compare(a.Key, b.Key)
-	})
+	sorted := true
+	for i, e := range l.Entries {
+		sorted = sorted && (i == 0 || l.Entries[i-1].Key < e.Key)
+	}
 	if !sorted || len(l.Entries) > MaxEntries+64 {
 		return &Invalid{"ledger", "is not sorted or too long; delete it, which only forgets tries"}
 	}
