@@ -121,6 +121,9 @@ type guarded struct {
 	s *Store
 }
 
+// Err is store.Batch's.
+func (g *guarded) Err() error { return g.s.outcome(g.batch.Err()) }
+
 // Settle is store.Settler's.
 func (g *guarded) Settle() (bool, error) {
 	again, err := g.batch.Settle()

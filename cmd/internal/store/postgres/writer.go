@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -141,11 +142,11 @@ func (w *writer) revive(ctx context.Context) error {
 		return err
 	}
 	locked := w.lock(ctx, true)
-	if err := w.mine(ctx); err != nil {
-		return err
+	if waited(locked) {
+		locked = errLocked
 	}
-	if locked != nil {
-		return locked
+	if err := w.mine(ctx); err != nil || locked != nil {
+		return cmp.Or(err, locked)
 	}
 	head, _, err := w.heads(ctx)
 	if err == nil && head != w.head {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
@@ -116,11 +117,31 @@ func panics(ctx context.Context, s site) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.exits(ctx); err != nil {
+		return err
+	}
 	st, err := s.state(ctx)
 	if want := writers * each * 2 / 3; err == nil && (len(st.data) != want || len(st.rows) != want) {
 		err = fmt.Errorf("%d keys and %d rows are there, want %d", len(st.data), len(st.rows), want)
 	}
 	return err
+}
+
+// exits has a closure end its goroutine, as one does that fails a test: its caller's
+// ends with it, and the store goes on.
+func (s site) exits(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() {
+		err := error(nil)
+		defer func() { done <- err }()
+		_, _ = s.Update(ctx, func(tx store.Tx) error {
+			tx.Put("exit", nil)
+			runtime.Goexit()
+			return nil
+		})
+		err = errors.New("Update returned to the caller of a closure that ended its goroutine")
+	}()
+	return ends(ctx, "an update whose closure ended its goroutine", func() error { return <-done })
 }
 
 // caught is what f panics with.
@@ -132,10 +153,10 @@ func caught(f func()) (v any) {
 
 func tellsEnd(ctx context.Context, s site) error {
 	if come(s.Failed()) || s.Err() != nil {
-		return fmt.Errorf("an open store has failed: %w", s.Err())
+		return fmt.Errorf("an open store has failed: %v", s.Err())
 	}
 	if _, err := s.Update(ctx, func(store.Tx) error { return errRefused }); !errors.Is(err, errRefused) || come(s.Failed()) {
-		return fmt.Errorf("after a refusal, %w, the store has failed: %t", err, come(s.Failed()))
+		return fmt.Errorf("after a refusal, %v, the store has failed: %t", err, come(s.Failed()))
 	}
 	if err := ends(ctx, "Close", s.Close); err != nil {
 		return err
@@ -144,7 +165,7 @@ func tellsEnd(ctx context.Context, s site) error {
 		return err
 	}
 	if !errors.Is(s.Err(), store.ErrClosed) {
-		return fmt.Errorf("a closed store's Err is %w", s.Err())
+		return fmt.Errorf("a closed store's Err is %v", s.Err())
 	}
 	return nil
 }

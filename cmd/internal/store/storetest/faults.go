@@ -26,7 +26,7 @@ func refusedBatch(ctx context.Context, sub Subject) error {
 		sub.Arm(1, Refused)
 		_, err := s.set(ctx, "k", "2")
 		if !is[*store.Unavailable](err) || is[*store.Unknown](err) || come(s.Failed()) {
-			return fmt.Errorf("a batch that did not begin is told as %w; the store has failed: %t", err, come(s.Failed()))
+			return fmt.Errorf("a batch that did not begin is told as %v; the store has failed: %t", err, come(s.Failed()))
 		}
 		if err := s.View(ctx, model{"k": "1"}.upTo(1)); err != nil {
 			return err
@@ -58,17 +58,17 @@ func darkness(ctx context.Context, sub Subject, s *site, f Fault) error {
 	}
 	sub.Arm(1, f)
 	if _, err := s.set(ctx, "k", "dark"); !is[*store.Unknown](err) || is[*store.Unavailable](err) {
-		return fmt.Errorf("a commit whose outcome nobody knows is told as %w", err)
+		return fmt.Errorf("a commit whose outcome nobody knows is told as %v", err)
 	}
 	if err := errors.Join(comes(ctx, "Failed", s.Failed()), comes(ctx, "Changed", s.Changed(rev+9))); err != nil {
 		return err
 	}
 	if !is[*store.Unknown](s.Err()) {
-		return fmt.Errorf("the store has stopped with %w", s.Err())
+		return fmt.Errorf("the store has stopped with %v", s.Err())
 	}
 	ran := false
 	if _, err := s.Update(ctx, func(store.Tx) error { ran = true; return nil }); ran || !is[*store.Unavailable](err) {
-		return fmt.Errorf("a store that has stopped answers an update with %w; it ran: %t", err, ran)
+		return fmt.Errorf("a store that has stopped answers an update with %v; it ran: %t", err, ran)
 	}
 	shown, unseen := s.state(ctx) // it may refuse; what it shows is durable
 	if err := s.again(ctx, sub); err != nil {
@@ -162,9 +162,9 @@ func settleAccounts(st state, fates [][]fate) error {
 			case t.err == nil && !there:
 				return fmt.Errorf("%s was acknowledged as revision %d and is gone", t.name, t.rev)
 			case t.err != nil && there:
-				return fmt.Errorf("%s was refused with %w and is there", t.name, t.err)
+				return fmt.Errorf("%s was refused with %v and is there", t.name, t.err)
 			case t.err != nil && !is[*store.Unavailable](t.err):
-				return fmt.Errorf("%s was refused with %w", t.name, t.err)
+				return fmt.Errorf("%s was refused with %v", t.name, t.err)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func logLaws() []Law {
 
 // rowIsEntry compares a row with its closure.
 func rowIsEntry(ctx context.Context, s site) error {
-	if err := s.fill(ctx, model{"old": "1", "gone": "1"}); err != nil {
+	if err := s.fill(ctx, model{"old": "1", "gone": "1", "same": "1"}); err != nil {
 		return err
 	}
 	e := store.Entry{Time: day.Add(7 * time.Nanosecond), Actor: "someone", Facts: []journal.Fact{
@@ -32,6 +32,7 @@ func rowIsEntry(ctx context.Context, s site) error {
 	}}
 	rev, err := s.Update(ctx, func(tx store.Tx) error {
 		tx.Put("z", nil)
+		tx.Put("same", []byte("1"))
 		tx.Put(store.LedgerPrefix+"seen", nil)
 		tx.Put("old", []byte("2"))
 		tx.Put("old", []byte("3"))
@@ -50,7 +51,7 @@ func rowIsEntry(ctx context.Context, s site) error {
 		return err
 	}
 	row, ok := st.row(rev)
-	if want := []string{"a", "gone", "ledger", "old", "z"}; !ok || !slices.Equal(row.Keys, want) {
+	if want := []string{"a", "gone", "ledger", "old", "same", "z"}; !ok || !slices.Equal(row.Keys, want) {
 		return fmt.Errorf("the row names the keys %q, want %q", row.Keys, want)
 	}
 	if !row.Time.Equal(e.Time) || row.Actor != e.Actor || !slices.Equal(row.Facts, e.Facts) {
@@ -216,11 +217,11 @@ func changedFires(ctx context.Context, s site) error {
 			return err
 		}
 		if come(wait[0]) || come(wait[1]) || come(s.Changed(1)) {
-			return fmt.Errorf("Changed fires at %s", what)
+			return fmt.Errorf("%s has Changed fire", what)
 		}
 	}
 	if !come(s.Changed(0)) {
-		return errors.New("Changed(0) is not closed, though there is a row 1")
+		return errors.New("there is a row 1, and Changed(0) is not closed")
 	}
 	if _, err := s.set(ctx, "k", "2"); err != nil {
 		return err

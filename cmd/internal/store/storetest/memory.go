@@ -196,48 +196,34 @@ func (m *memory) View(ctx context.Context, fn func(store.Reader) error) error {
 	if err := m.Err(); err != nil {
 		return &store.Unavailable{Err: err}
 	}
-	m.disk.mu.Lock()
-	v := &view{disk: m.disk, root: m.disk.root, since: time.Now()}
-	m.disk.mu.Unlock()
-	err := fn(v)
-	if v.over() {
-		return &store.TooLong{}
-	}
-	return err
+	return store.RunView(ctx, time.Now, m.disk.snapshot(), fn)
 }
 
-// view is a snapshot.
-type view struct {
-	disk  *Disk
-	root  *tree
-	since time.Time
+// snapshot is what is durable now.
+func (d *Disk) snapshot() *snapshot {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return &snapshot{d, d.root}
 }
 
-// over reports whether the view has lasted too long.
-func (v *view) over() bool { return time.Since(v.since) > store.MaxView }
-
-func (v *view) Get(key string) ([]byte, bool) {
-	if v.over() {
-		return nil, false
-	}
-	return v.root.get(key)
+// snapshot is a tree as a reader.
+type snapshot struct {
+	disk *Disk
+	root *tree
 }
 
-func (v *view) Range(lo, hi string) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
-		if v.over() {
-			return
-		}
-		v.root.walk(lo, hi, func(k string, val []byte) bool { return !v.over() && yield(k, val) })
-	}
+func (v *snapshot) Get(key string) ([]byte, bool) { return v.root.get(key) }
+
+func (v *snapshot) Range(lo, hi string) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) { v.root.walk(lo, hi, yield) }
 }
 
-func (v *view) Head() journal.Head {
+func (v *snapshot) Head() journal.Head {
 	head, _ := v.disk.heads(v.root)
 	return head
 }
 
-func (v *view) Base() journal.Head {
+func (v *snapshot) Base() journal.Head {
 	_, base := v.disk.heads(v.root)
 	return base
 }

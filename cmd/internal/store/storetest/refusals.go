@@ -49,7 +49,7 @@ func leavesNothing(ctx context.Context, s site) error {
 				return nil
 			})
 			if n%2 == 0 && err != nil || n%2 == 1 && !errors.Is(err, errRefused) {
-				return fmt.Errorf("closure %s: %w", name, errors.Join(errors.New("it did not end as it said"), err))
+				return fmt.Errorf("closure %s did not end as it said: %v", name, err)
 			}
 		}
 		return nil

@@ -14,15 +14,15 @@ import (
 // viewLaws are about what views show.
 func viewLaws() []Law {
 	return []Law{
-		{Name: "a view is a snapshot", Check: on(snapshot)},
+		{Name: "a view is a snapshot", Check: on(isSnapshot)},
 		{Name: "a view shows nothing that is not durable", Check: on(nothingEarly)},
 		{Name: "what is acknowledged is seen", Check: on(acknowledgedSeen)},
 		{Name: "a view ends in time", Check: on(viewEnds)},
 	}
 }
 
-// snapshot looks for halves of updates: each writes its own revision to all keys.
-func snapshot(ctx context.Context, s site) error {
+// isSnapshot looks for halves of updates: each writes its own revision to all keys.
+func isSnapshot(ctx context.Context, s site) error {
 	const keys, writers, viewers, each = 8, 4, 3, 25
 	var writing atomic.Int64
 	writing.Store(writers)
