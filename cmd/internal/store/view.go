@@ -1,57 +1,79 @@
-package operators
+package store
 
 import (
-	"fmt"
-	"strings"
-	"unicode/utf8"
+	"context"
+	"iter"
+	"time"
+
+	"github.com/ingotmetal/ingot/statemachine/journal"
 )
 
-// The bounds of a password in bytes. There are no rules of composition (NIST SP
-// 800-63B section 3.1.1.2): length is what counts.
-const (
-	MinPassword = 12
-	MaxPassword = 256
-)
-
-// A Password is one in the clear, as it was typed: it is neither trimmed nor
-// normalized, so it must be typed in the same form each time. It prints as
-// [redacted].
-type Password struct {
-	redacted
-	reveal func() string
+// RunView is Store.View on a snapshot: fn reads from r until it returns, ctx ends or
+// MaxView is over by now, whichever comes first. Where a read came too late, what fn
+// made of it does not count, and the answer is *TooLong or ctx's error, whatever fn
+// returns.
+func RunView(ctx context.Context, now func() time.Time, r Reader, fn func(Reader) error) error {
+	b := &bounded{ctx: ctx, now: now, end: now().Add(MaxView), r: r}
+	defer func() { b.r = nil }()
+	err := fn(b)
+	if b.late != nil {
+		return b.late
+	}
+	return err
 }
 
-// NewPassword takes what was typed. Whether it may be set, Acceptable says; any
-// may be presented.
-func NewPassword(typed string) Password { return Password{reveal: func() string { return typed }} }
+// bounded is a reader whose time is limited.
+type bounded struct {
+	ctx  context.Context
+	now  func() time.Time
+	end  time.Time
+	r    Reader // nil once the view has ended
+	late error  // of the first read that came too late
+}
 
-// raw returns what was typed, cut to MaxPassword, and whether it may match: what
-// was cut may not.
-func (p Password) raw() ([]byte, bool) {
-	if p.reveal == nil {
+// open reports whether there may be another read.
+func (b *bounded) open() bool {
+	switch {
+	case b.r == nil || b.late != nil:
+		return false
+	case b.ctx.Err() != nil:
+		b.late = b.ctx.Err()
+	case !b.now().Before(b.end):
+		b.late = &TooLong{}
+	}
+	return b.late == nil
+}
+
+func (b *bounded) Get(key string) ([]byte, bool) {
+	if !b.open() {
 		return nil, false
 	}
-	typed := p.reveal()
-	if len(typed) > MaxPassword {
-		return []byte(typed[:MaxPassword]), false
-	}
-	return []byte(typed), true
+	return b.r.Get(key)
 }
 
-// Acceptable reports whether p may become the password of the account name: 12
-// to 256 bytes of UTF-8 that are not the name. The error is [*Invalid].
-func (p Password) Acceptable(name string) error {
-	if p.reveal == nil {
-		return &Invalid{"password", "is missing"}
+func (b *bounded) Range(lo, hi string) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		if !b.open() {
+			return
+		}
+		for k, v := range b.r.Range(lo, hi) {
+			if !b.open() || !yield(k, v) {
+				return
+			}
+		}
 	}
-	typed := p.reveal()
-	switch {
-	case len(typed) < MinPassword || len(typed) > MaxPassword:
-		return &Invalid{"password", fmt.Sprintf("has %d bytes, want %d to %d", len(typed), MinPassword, MaxPassword)}
-	case !utf8.ValidString(typed):
-		return &Invalid{"password", "is not UTF-8"}
-	case strings.EqualFold(typed, name):
-		return &Invalid{"password", "is the account's name"}
+}
+
+func (b *bounded) Head() journal.Head {
+	if !b.open() {
+		return journal.Head{}
 	}
-	return nil
+	return b.r.Head()
+}
+
+func (b *bounded) Base() journal.Head {
+	if !b.open() {
+		return journal.Head{}
+	}
+	return b.r.Base()
 }
