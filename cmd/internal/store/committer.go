@@ -199,6 +199,10 @@ func (c *Committer) run() {
 			over = true
 			return
 		case first := <-c.jobs:
+			if c.Err() != nil { // chosen though failed is closed: nothing may follow
+				over = true
+				return
+			}
 			c.group(o, c.gather(first))
 		}
 	}

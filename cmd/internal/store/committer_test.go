@@ -128,6 +128,28 @@ func TestAFailedCommitStops(t *testing.T) {
 	})
 }
 
+// TestNothingFollowsAFailedCommit: the next group would rest on a head that is not
+// the engine's.
+func TestNothingFollowsAFailedCommit(t *testing.T) {
+	for range 50 { // select takes any of what is ready
+		synctest.Test(t, func(t *testing.T) {
+			f, c := start(t)
+			release, entered := held(f)
+			var wg sync.WaitGroup
+			wg.Go(func() { _, _ = c.Update(t.Context(), put("a", "1")) })
+			<-entered
+			f.commit = errDisk
+			for range 20 {
+				wg.Go(func() { _, _ = c.Update(t.Context(), func(Tx) error { t.Error("ran"); return nil }) })
+			}
+			synctest.Wait()
+			release()
+			wg.Wait()
+			c.Close()
+		})
+	}
+}
+
 func TestWithdrawal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := start(t)

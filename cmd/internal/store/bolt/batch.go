@@ -24,6 +24,9 @@ type batch struct {
 // begin opens a batch. The committer's goroutine calls it, and uses it.
 func (s *Store) begin() (store.Batch, error) {
 	debug.SetPanicOnFault(true) // of this goroutine, which is the committer's for good
+	if s.broken != nil {        // written by this goroutine, or by Close after it
+		return nil, s.broken
+	}
 	tx, err := s.db.Begin(true)
 	if err != nil {
 		return nil, err

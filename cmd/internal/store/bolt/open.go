@@ -19,6 +19,11 @@ const lockWait = time.Second
 // file to check it. The error is *store.Damaged where the file is not what was
 // acknowledged, and *Refused where it is another's or may not be used.
 func Open(path string, opt Options) (*Store, error) {
+	return openWith(path, opt, (*Store).begin)
+}
+
+// openWith is Open, with batches from begin.
+func openWith(path string, opt Options, begin func(*Store) (store.Batch, error)) (*Store, error) {
 	opt = opt.withDefaults(path)
 	acked, place, found, err := readMark(opt.Mark)
 	if err != nil {
@@ -32,7 +37,7 @@ func Open(path string, opt Options) (*Store, error) {
 		return nil, err
 	}
 	s.file = d.file
-	if err := s.start(acked, place, found); err != nil {
+	if err := s.start(acked, place, found, begin); err != nil {
 		_ = s.db.Close()
 		return nil, err
 	}
@@ -82,7 +87,7 @@ func checkPages(db *bbolt.DB) error {
 }
 
 // start reads where the log ends, holds it against the mark, and begins to commit.
-func (s *Store) start(acked journal.Head, place int, found Found) error {
+func (s *Store) start(acked journal.Head, place int, found Found, begin func(*Store) (store.Batch, error)) error {
 	born, err := s.furnish()
 	if err != nil {
 		return err
@@ -115,7 +120,7 @@ func (s *Store) start(acked journal.Head, place int, found Found) error {
 	if err := s.startMark(e.head, place); err != nil {
 		return &Refused{Path: s.opt.Mark, Why: "cannot be written", Next: "mend that, or name another mark", Err: err}
 	}
-	s.c = store.NewCommitter(e.head, e.base, s.begin, s.mark.set)
+	s.c = store.NewCommitter(e.head, e.base, func() (store.Batch, error) { return begin(s) }, s.mark.set)
 	return nil
 }
 

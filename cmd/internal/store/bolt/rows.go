@@ -32,15 +32,23 @@ type rows struct {
 }
 
 func (s *Store) rows(tx *bbolt.Tx) *rows {
-	r := openRows(tx)
-	r.harmed = s.fail
+	r := &rows{harmed: s.fail}
+	r.open(tx)
 	return r
 }
 
+// openRows is for a file that is not served yet: nobody need be told.
 func openRows(tx *bbolt.Tx) *rows {
-	r := &rows{state: tx.Bucket([]byte(stateBucket)), log: tx.Bucket([]byte(logBucket)), harmed: func(error) {}}
-	r.log.FillPercent = logFill
+	r := &rows{harmed: func(error) {}}
+	r.open(tx)
 	return r
+}
+
+// open finds the buckets. Without them every read is damage.
+func (r *rows) open(tx *bbolt.Tx) {
+	defer r.caught()
+	r.state, r.log = tx.Bucket([]byte(stateBucket)), tx.Bucket([]byte(logBucket))
+	r.log.FillPercent = logFill
 }
 
 func (r *rows) of(key string) *bbolt.Bucket {
@@ -87,8 +95,8 @@ func (r *rows) walk(b *bbolt.Bucket, lo, hi string, yield func(string, []byte) b
 		return true
 	}
 	end := []byte(hi)
-	c := b.Cursor()
-	for k, v := r.step(c, lo); k != nil && bytes.Compare(k, end) < 0; k, v = r.step(c, "") {
+	c, k, v := r.seek(b, lo)
+	for ; k != nil && bytes.Compare(k, end) < 0; k, v = r.next(c) {
 		if !yield(string(k), v) {
 			return false
 		}
@@ -96,12 +104,15 @@ func (r *rows) walk(b *bbolt.Bucket, lo, hi string, yield func(string, []byte) b
 	return r.err == nil
 }
 
-// step moves to the first key from lo on, or where lo is empty to the next.
-func (r *rows) step(c *bbolt.Cursor, lo string) (k, v []byte) {
+func (r *rows) seek(b *bbolt.Bucket, lo string) (c *bbolt.Cursor, k, v []byte) {
 	defer r.caught()
-	if lo != "" {
-		return c.Seek([]byte(lo))
-	}
+	c = b.Cursor()
+	k, v = c.Seek([]byte(lo))
+	return c, k, v
+}
+
+func (r *rows) next(c *bbolt.Cursor) (k, v []byte) {
+	defer r.caught()
 	return c.Next()
 }
 
