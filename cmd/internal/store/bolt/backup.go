@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -29,8 +30,9 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (journal.Head, error) {
 	if r.err != nil {
 		return journal.Head{}, r.err
 	}
-	if _, err := tx.WriteTo(&copying{ctx, s.closing, w}); err != nil {
-		return journal.Head{}, err
+	c := &copying{ctx: ctx, closing: s.closing, w: w}
+	if _, err := tx.WriteTo(c); c.err != nil || err != nil {
+		return journal.Head{}, cmp.Or(c.err, err) // bbolt hands some on as text
 	}
 	return head, nil
 }
@@ -40,18 +42,20 @@ type copying struct {
 	ctx     context.Context
 	closing <-chan struct{}
 	w       io.Writer
+	err     error
 }
 
-func (c *copying) Write(b []byte) (int, error) {
+func (c *copying) Write(b []byte) (n int, err error) {
 	select {
 	case <-c.closing:
-		return 0, &store.Unavailable{Err: store.ErrClosed}
+		c.err = &store.Unavailable{Err: store.ErrClosed}
 	default:
+		c.err = c.ctx.Err()
 	}
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
+	if c.err == nil {
+		n, c.err = c.w.Write(b)
 	}
-	return c.w.Write(b)
+	return n, c.err
 }
 
 // Verify proves that the file at path, which no process writes to, is a whole store:
