@@ -21,6 +21,7 @@ func config(s *server) huma.Config {
 	c.CreateHooks = nil
 	c.Transformers = []huma.Transformer{s.translate}
 	c.RejectUnknownQueryParameters = true
+	c.Components.Schemas = schemas()
 	c.Formats = map[string]huma.Format{
 		"application/json": huma.DefaultJSONFormat,
 		problemType:        huma.DefaultJSONFormat,

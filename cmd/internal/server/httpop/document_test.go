@@ -8,14 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/ingotmetal/ingot/cmd/api"
-	"github.com/ingotmetal/ingot/cmd/internal/server/httpop/stubs"
 )
 
 // documents are what is served, by path.
 func documents(t *testing.T) map[string][]byte {
-	_, h := serve(t, open(), api.All(), stubs.All()...)
+	h := whole(t, open())
 	out := map[string][]byte{}
 	for _, path := range []string{"/openapi.json", "/openapi-3.0.json"} {
 		w := httptest.NewRecorder()

@@ -73,7 +73,8 @@ type Binding struct {
 // the OpenAPI documents at /openapi.json (3.1) and /openapi-3.0.json. Whatever
 // else is below /v1/ is a problem NOT_FOUND.
 //
-// Serve the mux through [Plain]. On error the mux must not be used.
+// Serve the mux through [Plain], and give "/" to [NotFound] where nothing else
+// has it. On error the mux must not be used.
 func Mount(mux *http.ServeMux, table []api.Any, opts Options, bindings ...Binding) error {
 	opts, err := opts.withDefaults()
 	if err != nil {

@@ -63,7 +63,8 @@ func (s *server) serve(mux *http.ServeMux) error {
 	for path, methods := range s.routes {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { s.dispatch(methods, w, r) })
 	}
-	mux.HandleFunc("/v1/", func(w http.ResponseWriter, _ *http.Request) { notFound(w) })
+	mux.Handle("/v1", NotFound())
+	mux.Handle("/v1/", NotFound())
 	return nil
 }
 
