@@ -62,3 +62,24 @@ func TestDocListsTheLaws(t *testing.T) {
 		t.Errorf("doc.go lists more: %s", rest)
 	}
 }
+
+// An engine that goes on after a reply was lost must get nothing more to commit:
+// the committer does not know where its log ends.
+func TestNothingFollowsAnUnknownCommit(t *testing.T) {
+	lively := engines(func(d *Disk, e *engine) {
+		e.commit = func() error {
+			err := e.batch.Commit()
+			if err != nil {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				d.opened-- // it lives
+			}
+			return err
+		}
+	})
+	for range 10 {
+		if err := wholeOrGone(t.Context(), lively()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
