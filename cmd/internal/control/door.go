@@ -105,8 +105,9 @@ func (d *Door) record(ctx context.Context, c Call, fn func(*work) ([]journal.Fac
 	}
 	var done Done
 	var refusal error
+	now := d.now() // ahead of a closure that may run again
 	rev, err := d.store.Update(ctx, func(tx store.Tx) error {
-		w := &work{Tx: tx, now: d.now()}
+		w := &work{Tx: tx, now: now}
 		err := w.once(c, fn)
 		done, refusal = w.done, w.refusal
 		return err

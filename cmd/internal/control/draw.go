@@ -22,7 +22,7 @@ func crockford() *base32.Encoding {
 // ID is 128 random bits in 26 symbols behind a prefix, such as node_.
 func (d Draw) ID(prefix string) (string, error) {
 	var b [16]byte
-	if err := d.read(b[:]); err != nil {
+	if err := d.Read(b[:]); err != nil {
 		return "", err
 	}
 	return prefix + crockford().EncodeToString(b[:]), nil
@@ -37,7 +37,7 @@ func (d Draw) NodeID() (lifecycle.NodeID, error) {
 // Secret is a new secret of kind.
 func (d Draw) Secret(kind keys.Kind) (keys.Secret, error) {
 	var b [keys.SecretSize]byte
-	if err := d.read(b[:]); err != nil {
+	if err := d.Read(b[:]); err != nil {
 		return keys.Secret{}, err
 	}
 	return keys.NewSecret(kind, b)
@@ -46,13 +46,14 @@ func (d Draw) Secret(kind keys.Kind) (keys.Secret, error) {
 // Code is a new claim code.
 func (d Draw) Code() (claim.Code, error) {
 	var b [claim.EntropySize]byte
-	if err := d.read(b[:]); err != nil {
+	if err := d.Read(b[:]); err != nil {
 		return claim.Code{}, err
 	}
 	return claim.New(b), nil
 }
 
-func (d Draw) read(b []byte) error {
+// Read fills b.
+func (d Draw) Read(b []byte) error {
 	if _, err := io.ReadFull(d.Entropy, b); err != nil {
 		return fmt.Errorf("no random bytes: %w", err)
 	}

@@ -3,6 +3,9 @@ package control
 import (
 	"context"
 	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 	"github.com/ingotmetal/ingot/statemachine/journal"
@@ -32,3 +35,29 @@ func Find(r store.Reader, kind, name string) lifecycle.NodeID {
 	raw, _ := r.Get(fmt.Sprintf("%s%s/%s", lifecycle.RowBy, kind, name))
 	return lifecycle.NodeID(raw)
 }
+
+// Reserved are the addresses that boot records hold.
+func Reserved(r store.Reader) []netip.Addr {
+	var all []netip.Addr
+	prefix := lifecycle.RowBy + "address/"
+	for key := range r.Range(prefix, next(prefix)) {
+		if a, err := netip.ParseAddr(strings.TrimPrefix(key, prefix)); err == nil {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// ChangedAt is the revision of the newest change of one of the site's rows, which
+// have no version of their own; 0 where there was none.
+func ChangedAt(r store.Reader, key string) uint64 {
+	raw, _ := r.Get(changedLedger + key)
+	rev, err := strconv.ParseUint(string(raw), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return rev
+}
+
+// changedLedger is when rows that have no version of their own changed.
+const changedLedger = store.LedgerPrefix + "changed/"

@@ -3,6 +3,7 @@ package control
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -63,6 +64,9 @@ func (c *siteCache) write(tx store.Tx, was *siteRows, is lifecycle.Site) {
 		}
 		made.rows[i].val, changed = val, true
 		tx.Put(key, val)
+		if key == lifecycle.RowSite+"policy" {
+			tx.Put(changedLedger+key, strconv.AppendUint(nil, tx.Head().Revision+1, 10))
+		}
 	}
 	if changed {
 		c.last.Store(made)

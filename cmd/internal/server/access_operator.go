@@ -1,0 +1,210 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/control"
+	"github.com/ingotmetal/ingot/cmd/internal/operators"
+	"github.com/ingotmetal/ingot/cmd/internal/store"
+	"github.com/ingotmetal/ingot/statemachine/journal"
+)
+
+// The facts of operator accounts.
+const (
+	operatorAdded    = "operator.added"
+	operatorPassword = "operator.password-set"
+	operatorEnrols   = "operator.second-factor-begun"
+	operatorEnrolled = "operator.second-factor-set"
+	operatorDropped  = "operator.second-factor-dropped"
+	operatorDisabled = "operator.disabled"
+	operatorRemoved  = "operator.removed"
+)
+
+func operatorView(a operators.Account) api.OperatorView {
+	return api.OperatorView{Name: a.Name, Created: a.Created, Disabled: a.Disabled, TOTP: a.HasTOTP(), Version: a.Generation + 1}
+}
+
+func (s *Server) operatorList(ctx context.Context, in *api.OperatorList) (api.Operators, error) {
+	out := api.Operators{Operators: []api.OperatorView{}}
+	l := lister{prefix: rowOperator, page: in.Page, valid: func(string) bool { return true }, shared: true}
+	err := s.list(ctx, l, &out.NextCursor, func(r store.Reader, name string) (bool, error) {
+		a, ok, err := account(r, name)
+		if err != nil || !ok || !s.mayKey(ctx, a.Tenant) {
+			return false, err
+		}
+		out.Operators = append(out.Operators, operatorView(a))
+		return true, nil
+	})
+	return out, err
+}
+
+func (s *Server) operatorShow(ctx context.Context, in *api.OperatorRef) (api.OperatorView, error) {
+	var out api.OperatorView
+	err := s.Door.Store().View(ctx, func(r store.Reader) error {
+		a, err := s.operator(ctx, r, in.Operator)
+		out = operatorView(a)
+		return err
+	})
+	return out, err
+}
+
+// operator is an account that the caller may see.
+func (s *Server) operator(ctx context.Context, r store.Reader, name string) (operators.Account, error) {
+	a, ok, err := account(r, name)
+	if err == nil && (!ok || !s.mayKey(ctx, a.Tenant)) {
+		err = absent("operator", "ingot operator list")
+	}
+	return a, err
+}
+
+func (s *Server) operatorAdd(ctx context.Context, in *api.AddOperator) (api.OperatorChanged, error) {
+	hash, err := s.Hasher.Hash(ctx, in.Body.Name, operators.NewPassword(in.Body.Password.Show()))
+	if err != nil {
+		return api.OperatorChanged{}, err
+	}
+	c, err := s.call(ctx, api.OperatorAdd, in.Change, in)
+	if err != nil {
+		return api.OperatorChanged{}, err
+	}
+	var a operators.Account
+	done, err := s.record(ctx, c, func(tx store.Tx, now time.Time) (*journal.Fact, error) {
+		if _, there, err := account(tx, in.Body.Name); there || err != nil {
+			return nil, orTaken(err)
+		}
+		var err error
+		if a, err = operators.NewAccount(in.Body.Name, s.Owner, hash, now); err != nil {
+			return nil, err
+		}
+		f := fact(operatorAdded, a.Name, in.Reason)
+		return &f, put(tx, rowOperator+a.Name, a)
+	})
+	return s.operatorAnswer(ctx, in.Change, done, in.Body.Name, err)
+}
+
+func orTaken(err error) error {
+	if err == nil {
+		err = refused("CONFLICT", "there is an operator of that name", "set its password, or choose another name")
+	}
+	return err
+}
+
+// operatorAnswer is an operator after a change.
+func (s *Server) operatorAnswer(ctx context.Context, c api.Change, done control.Done, name string, err error) (api.OperatorChanged, error) {
+	if err != nil {
+		return api.OperatorChanged{}, err
+	}
+	out := api.OperatorChanged{Outcome: outcome(c, done)}
+	if c.DryRun && len(done.Facts) > 0 && done.Facts[0].Type == operatorAdded {
+		out.Operator = api.OperatorView{Name: name}
+		return out, nil
+	}
+	out.Operator, err = s.operatorShow(ctx, &api.OperatorRef{Operator: name})
+	return out, err
+}
+
+// edit changes an account; a change of "" tells nothing and writes nothing.
+func (s *Server) edit(ctx context.Context, op api.Any, in api.OperatorChange, asked any, change func(operators.Account, time.Time) (operators.Account, string, error)) (control.Done, error) {
+	c, err := s.call(ctx, op, in.Change, asked)
+	if err != nil {
+		return control.Done{}, err
+	}
+	return s.record(ctx, c, func(tx store.Tx, now time.Time) (*journal.Fact, error) {
+		a, err := s.operator(ctx, tx, in.Operator)
+		if err != nil {
+			return nil, err
+		}
+		if in.Version != 0 && in.Version != operatorView(a).Version {
+			return nil, refused("CONFLICT", "the operator has changed since that version (API-1)", "read it again, and decide anew")
+		}
+		a, told, err := change(a, now)
+		if told == "" || err != nil {
+			return nil, err
+		}
+		f := fact(told, a.Name, in.Reason)
+		return &f, put(tx, rowOperator+a.Name, a)
+	})
+}
+
+func (s *Server) operatorPassword(ctx context.Context, in *api.SetOperatorPassword) (api.OperatorChanged, error) {
+	hash, err := s.Hasher.Hash(ctx, in.Operator, operators.NewPassword(in.Body.Password.Show()))
+	if err != nil {
+		return api.OperatorChanged{}, err
+	}
+	done, err := s.edit(ctx, api.OperatorPassword, in.OperatorChange, in, func(a operators.Account, now time.Time) (operators.Account, string, error) {
+		a, err := a.SetPassword(hash, now)
+		return a, operatorPassword, err
+	})
+	return s.operatorAnswer(ctx, in.Change, done, in.Operator, err)
+}
+
+func (s *Server) operatorTOTP(ctx context.Context, in *api.EnrolTOTP) (api.TOTPEnrolled, error) {
+	seed, err := s.seed()
+	if err != nil {
+		return api.TOTPEnrolled{}, err
+	}
+	begun := false
+	done, err := s.edit(ctx, api.OperatorTOTP, in.OperatorChange, in, func(a operators.Account, now time.Time) (operators.Account, string, error) {
+		switch begun = false; {
+		case in.Body.Drop:
+			return a.DropTOTP(), operatorDropped, nil
+		case in.Body.Code != "":
+			a, err := a.ConfirmTOTP(s.sealer, in.Body.Code.Show(), now)
+			return a, operatorEnrolled, err
+		}
+		begun = true
+		a, err := a.BeginTOTP(s.sealer, seed, now)
+		return a, operatorEnrols, err
+	})
+	answer, err := s.operatorAnswer(ctx, in.Change, done, in.Operator, err)
+	if err != nil {
+		return api.TOTPEnrolled{}, err
+	}
+	out := api.TOTPEnrolled{Outcome: answer.Outcome, Operator: answer.Operator}
+	if begun && !done.Replayed && !in.DryRun {
+		uri, err := seed.ShowURI("ingot "+s.Site, in.Operator)
+		if err != nil {
+			return api.TOTPEnrolled{}, err
+		}
+		out.URI = api.Secret(uri)
+	}
+	return out, nil
+}
+
+func (s *Server) seed() (operators.Seed, error) {
+	var b [operators.SeedSize]byte
+	if err := s.draw.Read(b[:]); err != nil {
+		return operators.Seed{}, err
+	}
+	return operators.NewSeed(b)
+}
+
+func (s *Server) operatorDisable(ctx context.Context, in *api.OperatorChange) (api.OperatorChanged, error) {
+	done, err := s.edit(ctx, api.OperatorDisable, *in, in, func(a operators.Account, now time.Time) (operators.Account, string, error) {
+		if !a.Disabled.IsZero() {
+			return a, "", nil
+		}
+		return a.Disable(now), operatorDisabled, nil
+	})
+	return s.operatorAnswer(ctx, in.Change, done, in.Operator, err)
+}
+
+func (s *Server) operatorRemove(ctx context.Context, in *api.OperatorChange) (api.Deleted, error) {
+	c, err := s.call(ctx, api.OperatorRemove, in.Change, in)
+	if err != nil {
+		return api.Deleted{}, err
+	}
+	done, err := s.record(ctx, c, func(tx store.Tx, _ time.Time) (*journal.Fact, error) {
+		if _, there, err := account(tx, in.Operator); !there || err != nil {
+			return nil, err // gone already
+		}
+		tx.Delete(rowOperator + in.Operator) // its sessions die with it
+		f := fact(operatorRemoved, in.Operator, in.Reason)
+		return &f, nil
+	})
+	if err != nil {
+		return api.Deleted{}, err
+	}
+	return api.Deleted{Outcome: outcome(in.Change, done), Deleted: len(done.Facts) > 0}, nil
+}

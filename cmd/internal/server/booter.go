@@ -1,0 +1,243 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/control"
+	"github.com/ingotmetal/ingot/cmd/internal/server/httpop"
+	"github.com/ingotmetal/ingot/cmd/internal/store"
+	"github.com/ingotmetal/ingot/statemachine/lifecycle"
+	"github.com/ingotmetal/ingot/statemachine/netboot"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+)
+
+// servedBoot is a record as a booter needs it.
+func (s *Server) servedBoot(r store.Reader, mac netboot.MAC) (api.ServedBoot, bool, error) {
+	st, err := s.Door.Load(r, control.Target{MAC: mac})
+	if err != nil {
+		return api.ServedBoot{}, false, err
+	}
+	b := boot(&st, mac)
+	if b.State == netboot.Absent {
+		return api.ServedBoot{}, false, nil
+	}
+	v := api.ServedBoot{BootRecord: bootView(r, &st.Node, b)}
+	if b.Networking != (netboot.Networking{}) {
+		v.Networking = map[string]string{"network": b.Networking.Network.String(), "gateway": addrText(b.Networking.Gateway)}
+	}
+	if reg := &st.Node.Reg; b.State == netboot.Enrolled && reg.Settings.RootHash != "" && b.Owner.Node == string(st.Node.ID) {
+		shadow, err := s.sealer.Open(rootPlace(reg.Server), string(reg.Settings.RootHash))
+		if err != nil {
+			return api.ServedBoot{}, false, err
+		}
+		v.RootShadow = api.Secret(shadow)
+	}
+	return v, true, nil
+}
+
+// snapshotPage is how many records are read in one view.
+const snapshotPage = 1000
+
+// snapshot is all that a booter serves from. It is read in pages, each as of its own
+// moment: what changed between them comes again with the changes after the first
+// page's revision.
+func (s *Server) snapshot(ctx context.Context, _ *api.Empty) (api.BootSnapshot, error) {
+	out := api.BootSnapshot{Boots: []api.ServedBoot{}}
+	for after := lifecycle.RowBoot; after != ""; {
+		err := s.Door.Store().View(ctx, func(r store.Reader) error {
+			if out.Incarnation == "" {
+				st, err := s.Door.Load(r, control.Target{})
+				if err != nil {
+					return err
+				}
+				out.Incarnation, out.Revision, out.Policy = control.Incarnation(r), r.Head().Revision, policyView(st.Site.Policy)
+			}
+			var err error
+			after, err = s.snapshotFrom(r, after, &out)
+			return err
+		})
+		if err != nil {
+			return api.BootSnapshot{}, err
+		}
+	}
+	return out, nil
+}
+
+// snapshotFrom adds a page of records, and returns the key that the next begins
+// with.
+func (s *Server) snapshotFrom(r store.Reader, after string, out *api.BootSnapshot) (string, error) {
+	var keys []string
+	for key := range r.Range(after, lifecycle.RowBoot[:len(lifecycle.RowBoot)-1]+"0") {
+		if keys = append(keys, key); len(keys) == snapshotPage {
+			break
+		}
+	}
+	for _, key := range keys {
+		mac, err := netboot.ParseMAC(strings.TrimPrefix(key, lifecycle.RowBoot))
+		if err != nil {
+			return "", err
+		}
+		v, ok, err := s.servedBoot(r, mac)
+		if err != nil {
+			return "", err
+		}
+		if ok {
+			out.Boots = append(out.Boots, v)
+		}
+	}
+	if len(keys) < snapshotPage {
+		return "", nil
+	}
+	return keys[len(keys)-1] + "\x00", nil
+}
+
+// maxDelta is how many rows of the log one answer covers.
+const maxDelta = 2000
+
+func (s *Server) bootChanges(ctx context.Context, in *api.BootChanges) (api.BootDelta, error) {
+	var out api.BootDelta
+	err := s.poll(ctx, in.Wait.Duration, func(r store.Reader) (bool, error) {
+		out = api.BootDelta{Incarnation: control.Incarnation(r), Revision: r.Head().Revision}
+		if in.Incarnation != out.Incarnation || in.Revision > out.Revision || in.Revision < r.Base().Revision {
+			out.Reset = true
+			return true, nil
+		}
+		touched, policy, rev, err := touchedBoots(r, in.Revision)
+		if err != nil {
+			return false, err
+		}
+		out.Revision = rev
+		if policy {
+			st, err := s.Door.Load(r, control.Target{})
+			if err != nil {
+				return false, err
+			}
+			p := policyView(st.Site.Policy)
+			out.Policy = &p
+		}
+		return policy || len(touched) > 0, s.delta(r, touched, &out)
+	})
+	return out, err
+}
+
+// touchedBoots are the MACs whose records, or whose machines' settings, rows of the
+// log after a revision touched.
+func touchedBoots(r store.Reader, after uint64) (macs []netboot.MAC, policy bool, rev uint64, err error) {
+	seen := map[netboot.MAC]bool{}
+	rev = after
+	for row, err := range store.Rows(r, store.Rev(after)) {
+		if err != nil {
+			return nil, false, 0, err
+		}
+		for _, key := range row.Keys {
+			policy = policy || key == lifecycle.RowSite+"policy"
+			for _, mac := range control.BootsOf(r, key) {
+				if !seen[mac] {
+					seen[mac] = true
+					macs = append(macs, mac)
+				}
+			}
+		}
+		if rev = row.Revision; rev-after == maxDelta {
+			break
+		}
+	}
+	return macs, policy, rev, nil
+}
+
+// delta fills in the touched records as they stand.
+func (s *Server) delta(r store.Reader, touched []netboot.MAC, out *api.BootDelta) error {
+	for _, mac := range touched {
+		v, ok, err := s.servedBoot(r, mac)
+		switch {
+		case err != nil:
+			return err
+		case ok:
+			out.Put = append(out.Put, v)
+		default:
+			out.Delete = append(out.Delete, mac.String())
+		}
+	}
+	return nil
+}
+
+func (s *Server) sightings(ctx context.Context, in *api.ReportSightings) (api.SightingsTaken, error) {
+	seen := make([]control.Seen, 0, len(in.Body.Sightings))
+	for _, x := range in.Body.Sightings {
+		mac, err := netboot.ParseMAC(x.MAC)
+		if err != nil {
+			return api.SightingsTaken{}, err
+		}
+		one := control.Seen{MAC: mac, Arch: x.Arch, First: x.FirstSeen.UTC(), Last: x.LastSeen.UTC(), Count: x.Count, Relay: x.Relay}
+		if x.Product != "" {
+			if one.Product, err = serverID(x.Product); err != nil {
+				return api.SightingsTaken{}, err
+			}
+		}
+		seen = append(seen, one)
+	}
+	rev, errs, err := s.Door.Sight(ctx, control.Call{Actor: caller(ctx).name()}, in.Body.Booter, seen)
+	if err != nil {
+		return api.SightingsTaken{}, err
+	}
+	out := api.SightingsTaken{Revision: uint64(rev)}
+	err = s.Door.Store().View(ctx, func(r store.Reader) error {
+		for i, x := range seen {
+			st, err := s.Door.Load(r, control.Target{MAC: x.MAC})
+			if err != nil {
+				return err
+			}
+			a := api.Admission{MAC: x.MAC.String(), State: string(boot(&st, x.MAC).State)}
+			if errs[i] != nil {
+				p := httpop.Problem(errs[i], s.Door.Now())
+				a.Code, a.Why = p.Code(), p.Detail
+			}
+			out.Admissions = append(out.Admissions, a)
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (s *Server) boots(ctx context.Context, in *api.ReportBoots) (api.BootsTaken, error) {
+	if slices.ContainsFunc(in.Body.Staged, func(ref string) bool { return netboot.CheckImage(ref) != nil }) {
+		return api.BootsTaken{}, invalid("body.staged", "names of images (BOOT-2)")
+	}
+	err := s.Door.Booted(ctx, control.Booter{Name: in.Body.Booter, Staged: in.Body.Staged}, bootsOf(in.Body.Boots))
+	return api.BootsTaken{Taken: len(in.Body.Boots)}, err
+}
+
+func bootsOf(all []api.ServedOnce) []control.Booted {
+	out := make([]control.Booted, 0, len(all))
+	for _, b := range all {
+		if mac, err := netboot.ParseMAC(b.MAC); err == nil {
+			out = append(out, control.Booted{MAC: mac, At: b.Time, Stage: b.Stage, Image: b.Image, Silence: b.Silence, Count: b.Count})
+		}
+	}
+	return out
+}
+
+func (s *Server) approvals(ctx context.Context, in *api.SetupApprovals) (api.Approvals, error) {
+	var out api.Approvals
+	err := s.poll(ctx, in.Wait.Duration, func(r store.Reader) (bool, error) {
+		out = api.Approvals{Revision: r.Head().Revision, Approvals: []api.Approval{}}
+		// What is set up has a deadline, so the index of those leads to all of it.
+		ids := control.DueNodes(r)
+		for _, id := range ids {
+			st, err := s.Door.Load(r, control.Target{Node: id})
+			if err != nil {
+				return false, err
+			}
+			reg := &st.Node.Reg
+			if reg.State == registration.SettingUp && !reg.Bundle.Consumed {
+				out.Approvals = append(out.Approvals, api.Approval{Server: reg.Server.String(), Node: string(id), Epoch: reg.Epoch, Deadline: reg.Deadline,
+					AgentKey: digits(reg.AgentKey), Plan: *approvedPlan(r, reg)})
+			}
+		}
+		return len(out.Approvals) > 0 && out.Revision > in.After, nil
+	})
+	return out, err
+}

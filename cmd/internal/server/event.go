@@ -1,0 +1,170 @@
+package server
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/control"
+	"github.com/ingotmetal/ingot/cmd/internal/store"
+	"github.com/ingotmetal/ingot/statemachine/journal"
+)
+
+// defaultEvents is the length of a page of events (EVENT-1).
+const defaultEvents = 100
+
+// filter reads what events are asked for.
+func filter(f api.EventFilter) (journal.Filter, error) {
+	out := journal.Filter{Subject: f.Node, Prefix: f.Type}
+	if f.Cursor == "" {
+		return out, nil
+	}
+	var err error
+	out.After, err = journal.ParseCursor(f.Cursor)
+	return out, err
+}
+
+func eventView(e journal.Event) api.Event {
+	v := api.Event{Cursor: e.At.String(), Time: e.Time, Actor: e.Actor, Type: e.Fact.Type, Subject: e.Fact.Subject}
+	if json.Valid([]byte(e.Fact.Body)) {
+		v.Body = json.RawMessage(e.Fact.Body)
+	}
+	return v
+}
+
+func (s *Server) eventList(ctx context.Context, in *api.EventList) (api.EventPage, error) {
+	f, err := filter(in.EventFilter)
+	if err != nil {
+		return api.EventPage{}, err
+	}
+	out := api.EventPage{Events: []api.Event{}, Cursor: in.Cursor}
+	if s.foreign(ctx) {
+		return out, nil
+	}
+	err = s.Door.Store().View(ctx, func(r store.Reader) error {
+		page, err := control.Events(r, f, cmp.Or(in.Limit, defaultEvents))
+		if err != nil {
+			return err
+		}
+		out.More = page.More
+		for _, e := range page.Events {
+			out.Events = append(out.Events, eventView(e))
+			out.Cursor = e.At.String()
+		}
+		return nil
+	})
+	return out, err
+}
+
+// keepAlive is how often a stream without events says that it lives, so that what
+// is in between does not cut it.
+const keepAlive = 15 * time.Second
+
+// eventStream sends events as they happen (EVENT-1), each with its cursor as its ID.
+func (s *Server) eventStream(ctx context.Context, in *api.EventStream, w http.ResponseWriter) error {
+	in.Cursor = cmp.Or(in.LastEventID, in.Cursor)
+	f, err := filter(in.EventFilter)
+	if err != nil {
+		return err
+	}
+	if s.foreign(ctx) {
+		return absent("event", "ingot event list")
+	}
+	out := stream{w: bufio.NewWriter(w), flush: http.NewResponseController(w).Flush}
+	for first := true; ; first = false {
+		page, rev, err := s.eventsAfter(ctx, f)
+		if err != nil {
+			return err
+		}
+		if first { // headers go out at once
+			if err := out.comment(); err != nil {
+				return err
+			}
+		}
+		for _, e := range page.Events {
+			if err := out.event(eventView(e)); err != nil {
+				return err
+			}
+			f.After = e.At
+		}
+		if page.More {
+			continue
+		}
+		if len(page.Events) == 0 {
+			f.After = max2(f.After, rev)
+		}
+		if err := s.wait(ctx, rev, &out); err != nil {
+			return err
+		}
+	}
+}
+
+// max2 moves a cursor to the end of what was looked at, so that the next look does
+// not begin before it.
+func max2(c journal.Cursor, rev store.Rev) journal.Cursor {
+	if c.Revision < uint64(rev) {
+		return journal.Cursor{Revision: uint64(rev), Index: 1<<64 - 1}
+	}
+	return c
+}
+
+func (s *Server) eventsAfter(ctx context.Context, f journal.Filter) (page control.Page, rev store.Rev, err error) {
+	err = s.Door.Store().View(ctx, func(r store.Reader) error {
+		rev = store.Rev(r.Head().Revision)
+		page, err = control.Events(r, f, defaultEvents)
+		return err
+	})
+	return page, rev, err
+}
+
+// wait waits for news after a revision, and keeps the stream alive meanwhile.
+func (s *Server) wait(ctx context.Context, rev store.Rev, out *stream) error {
+	tick := time.NewTicker(keepAlive)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.Door.Store().Failed():
+			return &store.Unavailable{Err: s.Door.Store().Err()}
+		case <-s.Door.Store().Changed(rev):
+			return nil
+		case <-tick.C:
+			if err := out.comment(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// stream writes server-sent events.
+type stream struct {
+	w     *bufio.Writer
+	flush func() error
+}
+
+func (o *stream) comment() error {
+	_, _ = o.w.WriteString(": alive\n\n")
+	return o.send()
+}
+
+func (o *stream) event(e api.Event) error {
+	raw, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(o.w, "id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Type, raw)
+	return o.send()
+}
+
+func (o *stream) send() error {
+	if err := o.w.Flush(); err != nil {
+		return err
+	}
+	return o.flush()
+}

@@ -1,0 +1,77 @@
+package server
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/store"
+)
+
+// scanMost is how many rows one call of a list looks at: a filter that few rows
+// pass makes short pages, not long calls (API-2).
+const scanMost = 1000
+
+// defaultPage is the length of a page (API-2).
+const defaultPage = 50
+
+// A lister is a list over the rows below a prefix, in the order of their names.
+type lister struct {
+	prefix string
+	page   api.Page
+	valid  func(name string) bool
+	shared bool // rows of every tenant; take leaves out those of others
+}
+
+// list calls take for each row from the cursor on, until it took a page. The
+// cursor is the name of the last row that was looked at; the next one is set where
+// there may be more. To callers of another tenant there is nothing.
+func (s *Server) list(ctx context.Context, l lister, cursor *string, take func(r store.Reader, name string) (bool, error)) error {
+	if l.page.Cursor != "" && !l.valid(l.page.Cursor) {
+		return invalid("query.cursor", "next_cursor of the page before")
+	}
+	if s.foreign(ctx) && !l.shared {
+		return nil
+	}
+	limit := l.page.Limit
+	if limit == 0 {
+		limit = defaultPage
+	}
+	return s.Door.Store().View(ctx, func(r store.Reader) error {
+		names, more := l.names(r)
+		*cursor = ""
+		took := 0
+		for i, name := range names {
+			ok, err := take(r, name)
+			if err != nil {
+				return err
+			}
+			if ok {
+				took++
+			}
+			if took == limit && (more || i < len(names)-1) {
+				*cursor = name
+				return nil
+			}
+		}
+		if more {
+			*cursor = names[len(names)-1]
+		}
+		return nil
+	})
+}
+
+// names are the rows that a call may look at, and whether there are more.
+func (l *lister) names(r store.Reader) (names []string, more bool) {
+	lo := l.prefix
+	if l.page.Cursor != "" {
+		lo += l.page.Cursor + "\x00"
+	}
+	for key := range r.Range(lo, l.prefix[:len(l.prefix)-1]+"0") { // "0" follows "/"
+		if len(names) == scanMost {
+			return names, true
+		}
+		names = append(names, strings.TrimPrefix(key, l.prefix))
+	}
+	return names, false
+}

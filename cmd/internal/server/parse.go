@@ -1,0 +1,80 @@
+package server
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+
+	"github.com/ingotmetal/ingot/statemachine/netboot"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+)
+
+// A Refused is a call that the server itself does not take. Nothing changed.
+type Refused struct {
+	code string
+	Why  string
+	Next string // what to do
+}
+
+// Code is the error's wire name (API-3).
+func (e *Refused) Code() string { return e.code }
+
+// Error says why.
+func (e *Refused) Error() string { return e.Why }
+
+// NextStep is what to do.
+func (e *Refused) NextStep() string { return e.Next }
+
+func refused(code, why, next string) *Refused { return &Refused{code, why, next} }
+
+// invalid refuses an input. It never carries the input.
+func invalid(field, want string) *Refused {
+	return refused("INVALID_INPUT", field+": want "+want, "mend it and call again")
+}
+
+// absent refuses what names nothing that the caller may see.
+func absent(what, list string) *Refused {
+	return refused("NOT_FOUND", "there is no such "+what, list+" names those that there are")
+}
+
+// serverID reads a server UUID.
+func serverID(s string) (registration.ServerID, error) { return registration.ParseServerID(s) }
+
+// macs reads MAC addresses.
+func macs(field string, all []string) ([]registration.MAC, error) {
+	out := make([]registration.MAC, 0, len(all))
+	for i, text := range all {
+		m, err := netboot.ParseMAC(text)
+		if err != nil {
+			return nil, invalid(fmt.Sprintf("%s[%d]", field, i), "a MAC address")
+		}
+		out = append(out, registration.MAC(m))
+	}
+	return out, nil
+}
+
+// hash reads a SHA-256 in hexadecimal; none is the zero hash.
+func hash(field, text string) (registration.Hash, error) {
+	var h registration.Hash
+	if text == "" {
+		return h, nil
+	}
+	raw, err := hex.DecodeString(text)
+	if err != nil || len(raw) != len(h) {
+		return h, invalid(field, "64 hexadecimal digits")
+	}
+	copy(h[:], raw)
+	return h, nil
+}
+
+// addr reads an IP address; none is the zero one.
+func addr(field, text string) (netip.Addr, error) {
+	if text == "" {
+		return netip.Addr{}, nil
+	}
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		return netip.Addr{}, invalid(field, "an IP address")
+	}
+	return a, nil
+}

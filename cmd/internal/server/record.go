@@ -1,0 +1,80 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/ingotmetal/ingot/cmd/internal/control"
+	"github.com/ingotmetal/ingot/cmd/internal/operators"
+	"github.com/ingotmetal/ingot/cmd/internal/store"
+	"github.com/ingotmetal/ingot/statemachine/journal"
+)
+
+// The rows of people and of what they call with.
+const (
+	rowOperator = "operator/"
+	rowKey      = "apikey/"
+	rowSession  = "session/"
+)
+
+// account reads an operator; false where there is none.
+func account(r store.Reader, name string) (operators.Account, bool, error) {
+	raw, ok := r.Get(rowOperator + name)
+	if !ok {
+		return operators.Account{}, false, nil
+	}
+	a, err := operators.DecodeAccount(raw)
+	return a, err == nil, err
+}
+
+// apiKey reads a key that an operator minted.
+func apiKey(r store.Reader, id string) (operators.APIKey, bool, error) {
+	raw, ok := r.Get(rowKey + id)
+	if !ok {
+		return operators.APIKey{}, false, nil
+	}
+	k, err := operators.DecodeAPIKey(raw)
+	return k, err == nil, err
+}
+
+// session reads a session.
+func session(r store.Reader, id string) (operators.Session, bool, error) {
+	raw, ok := r.Get(rowSession + id)
+	if !ok {
+		return operators.Session{}, false, nil
+	}
+	s, err := operators.DecodeSession(raw)
+	return s, err == nil, err
+}
+
+// put writes a record as JSON.
+func put(tx store.Tx, key string, v any) error {
+	raw, err := json.Marshal(v)
+	if err == nil {
+		tx.Put(key, raw)
+	}
+	return err
+}
+
+// fact is one about a person or a key. It holds no secret.
+func fact(name, subject, why string) journal.Fact {
+	f := journal.Fact{Type: name, Subject: subject}
+	if why != "" {
+		if raw, err := json.Marshal(control.Body{Why: why}); err == nil {
+			f.Body = string(raw)
+		}
+	}
+	return f
+}
+
+// record is Door.Record for one fact or none.
+func (s *Server) record(ctx context.Context, c control.Call, fn func(tx store.Tx, now time.Time) (*journal.Fact, error)) (control.Done, error) {
+	return s.Door.Record(ctx, c, func(tx store.Tx, now time.Time) ([]journal.Fact, error) {
+		f, err := fn(tx, now)
+		if f == nil || err != nil {
+			return nil, err
+		}
+		return []journal.Fact{*f}, nil
+	})
+}
