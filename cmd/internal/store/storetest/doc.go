@@ -16,6 +16,7 @@
 //   - a range sees what is written ahead of it
 //   - reads nest
 //   - a value is kept as a copy
+//   - a slice lives as long as its closure, a key for ever
 //   - a closure may run twice
 //
 // What is refused:
@@ -51,6 +52,7 @@
 //   - a panic reaches its caller alone
 //   - Failed and Err tell the end
 //   - Close waits for what has begun
+//   - what Close meets is kept or refused
 //   - nothing is served after Close
 //
 // What is kept:

@@ -18,6 +18,7 @@ func endLaws() []Law {
 		{Name: "a panic reaches its caller alone", Check: on(panics)},
 		{Name: "Failed and Err tell the end", Check: on(tellsEnd)},
 		{Name: "Close waits for what has begun", Check: closeWaits},
+		{Name: "what Close meets is kept or refused", Check: closeParts},
 		{Name: "nothing is served after Close", Check: on(servesNothing)},
 	}
 }
@@ -194,6 +195,37 @@ func closeWaits(ctx context.Context, sub Subject) error {
 		return err
 	}
 	return on(func(ctx context.Context, s site) error { return s.View(ctx, model{"held": ""}.upTo(1)) })(ctx, sub)
+}
+
+// closeParts closes under many writers, and settles accounts once it is open again.
+func closeParts(ctx context.Context, sub Subject) error {
+	return on(func(ctx context.Context, s site) error {
+		const writers, each = 8, 12
+		fates := make([][]fate, writers)
+		if err := together(ctx, writers+1, func(w int) error {
+			if w < writers {
+				fates[w] = s.write(ctx, fmt.Sprint(w), each)
+				return nil
+			}
+			if err := comes(ctx, "Changed", s.Changed(0)); err != nil {
+				return err
+			}
+			return s.Close()
+		}); err != nil {
+			return err
+		}
+		return on(func(ctx context.Context, s site) error {
+			st, err := s.state(ctx)
+			if err != nil {
+				return err
+			}
+			dark, err := st.settle(fates)
+			if err == nil && dark != (darkness{}) {
+				err = errors.New("an update that met Close was told that its outcome is unknown")
+			}
+			return err
+		})(ctx, sub)
+	})(ctx, sub)
 }
 
 // servesNothing calls everything after Close, which comes again with on.

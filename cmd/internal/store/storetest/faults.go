@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 )
@@ -25,7 +26,7 @@ func refusedBatch(ctx context.Context, sub Subject) error {
 		}
 		sub.Arm(1, Refused)
 		_, err := s.set(ctx, "k", "2")
-		if !is[*store.Unavailable](err) || is[*store.Unknown](err) || come(s.Failed()) {
+		if !is[*store.Unavailable](err) || isUnknown(err) || come(s.Failed()) {
 			return fmt.Errorf("a batch that did not begin is told as %v; the store has failed: %t", err, come(s.Failed()))
 		}
 		if err := s.View(ctx, model{"k": "1"}.upTo(1)); err != nil {
@@ -42,7 +43,7 @@ func refusedBatch(ctx context.Context, sub Subject) error {
 func unknownStops(ctx context.Context, sub Subject) error {
 	for _, f := range []Fault{Lost, Replyless} {
 		if err := on(func(ctx context.Context, s site) error {
-			err := darkness(ctx, sub, &s, f)
+			err := unknown(ctx, sub, &s, f)
 			return errors.Join(err, ends(ctx, "Close", s.Close))
 		})(ctx, sub); err != nil {
 			return fmt.Errorf("fault %d: %w", f, err)
@@ -51,13 +52,13 @@ func unknownStops(ctx context.Context, sub Subject) error {
 	return nil
 }
 
-func darkness(ctx context.Context, sub Subject, s *site, f Fault) error {
+func unknown(ctx context.Context, sub Subject, s *site, f Fault) error {
 	rev, err := s.set(ctx, "k", "acknowledged")
 	if err != nil {
 		return err
 	}
 	sub.Arm(1, f)
-	if _, err := s.set(ctx, "k", "dark"); !is[*store.Unknown](err) || is[*store.Unavailable](err) {
+	if _, err := s.set(ctx, "k", "dark"); !isUnknown(err) {
 		return fmt.Errorf("a commit whose outcome nobody knows is told as %v", err)
 	}
 	if err := errors.Join(comes(ctx, "Failed", s.Failed()), comes(ctx, "Changed", s.Changed(rev+9))); err != nil {
@@ -67,7 +68,7 @@ func darkness(ctx context.Context, sub Subject, s *site, f Fault) error {
 		return fmt.Errorf("the store has stopped with %v", s.Err())
 	}
 	ran := false
-	if _, err := s.Update(ctx, func(store.Tx) error { ran = true; return nil }); ran || !is[*store.Unavailable](err) {
+	if _, err := s.Update(ctx, func(store.Tx) error { ran = true; return nil }); ran || !is[*store.Unavailable](err) || isUnknown(err) {
 		return fmt.Errorf("a store that has stopped answers an update with %v; it ran: %t", err, ran)
 	}
 	shown, unseen := s.state(ctx) // it may refuse; what it shows is durable
@@ -114,26 +115,32 @@ func wholeOrGone(ctx context.Context, sub Subject) error {
 	return nil
 }
 
+// write makes updates until one fails, and tells their fates. Each has four parts.
+func (s site) write(ctx context.Context, name string, n int) (fates []fate) {
+	for i := range n {
+		t := fate{name: fmt.Sprint(name, "/", i)}
+		t.rev, t.err = s.Update(ctx, func(tx store.Tx) error {
+			for _, prefix := range []string{"a/", store.LedgerPrefix, "z/"} {
+				tx.Put(prefix+t.name, []byte(t.name))
+			}
+			tx.Log(told(t.name))
+			return nil
+		})
+		fates = append(fates, t)
+		if t.err != nil {
+			break
+		}
+	}
+	return fates
+}
+
 // killed writes until the store stops, and settles accounts once it is open again.
 func killed(ctx context.Context, sub Subject, s *site, n int, f Fault) error {
 	const writers, each = 12, 12
 	fates := make([][]fate, writers)
 	sub.Arm(n, f)
 	if err := together(ctx, writers, func(w int) error {
-		for i := range each {
-			t := fate{name: fmt.Sprintf("%d/%d/%d", n, w, i)}
-			t.rev, t.err = s.Update(ctx, func(tx store.Tx) error {
-				for _, prefix := range []string{"a/", store.LedgerPrefix, "z/"} {
-					tx.Put(prefix+t.name, []byte(t.name))
-				}
-				tx.Log(told(t.name))
-				return nil
-			})
-			fates[w] = append(fates[w], t)
-			if t.err != nil {
-				break
-			}
-		}
+		fates[w] = s.write(ctx, fmt.Sprint(n, "/", w), each)
 		return nil
 	}); err != nil {
 		return err
@@ -145,36 +152,55 @@ func killed(ctx context.Context, sub Subject, s *site, n int, f Fault) error {
 	if err != nil {
 		return err
 	}
-	return settleAccounts(st, fates)
-}
-
-// settleAccounts compares what writers were told with what is there.
-func settleAccounts(st state, fates [][]fate) error {
-	dark := map[bool]int{} // of unknown closures, by whether they are there
-	for _, all := range fates {
-		for _, t := range all {
-			there, err := st.holds(t)
-			switch {
-			case err != nil:
-				return err
-			case is[*store.Unknown](t.err) && !is[*store.Unavailable](t.err):
-				dark[there]++
-			case t.err == nil && !there:
-				return fmt.Errorf("%s was acknowledged as revision %d and is gone", t.name, t.rev)
-			case t.err != nil && there:
-				return fmt.Errorf("%s was refused with %v and is there", t.name, t.err)
-			case t.err != nil && !is[*store.Unavailable](t.err):
-				return fmt.Errorf("%s was refused with %v", t.name, t.err)
-			}
-		}
-	}
+	dark, err := st.settle(fates)
 	switch {
-	case dark[true] > 0 && dark[false] > 0:
-		return fmt.Errorf("of the closures in flight %d are there and %d are gone; they shared a commit", dark[true], dark[false])
-	case dark[true]+dark[false] == 0:
+	case err != nil:
+		return err
+	case dark.there > 0 && dark.gone > 0:
+		return fmt.Errorf("of the closures in flight %d are there and %d are gone; they shared a commit", dark.there, dark.gone)
+	case dark == (darkness{}):
 		return errors.New("no update was told that its outcome is unknown: the fault never struck")
 	}
 	return nil
+}
+
+// darkness counts closures whose outcome nobody knew, by whether they are there.
+type darkness struct{ there, gone int }
+
+// isUnknown reports whether an error leaves an outcome open. A refusal by a store
+// that stopped earlier wraps the reason, which is no such error.
+func isUnknown(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		switch err.(type) {
+		case *store.Unknown:
+			return true
+		case *store.Unavailable:
+			return false
+		}
+	}
+	return false
+}
+
+// settle compares what writers were told with what is there.
+func (st state) settle(fates [][]fate) (dark darkness, err error) {
+	for _, t := range slices.Concat(fates...) {
+		there, err := st.holds(t)
+		switch {
+		case err != nil:
+			return dark, err
+		case isUnknown(t.err) && there:
+			dark.there++
+		case isUnknown(t.err):
+			dark.gone++
+		case t.err == nil && !there:
+			return dark, fmt.Errorf("%s was acknowledged as revision %d and is gone", t.name, t.rev)
+		case t.err != nil && there:
+			return dark, fmt.Errorf("%s was refused with %v and is there", t.name, t.err)
+		case t.err != nil && !is[*store.Unavailable](t.err):
+			return dark, fmt.Errorf("%s was refused with %v", t.name, t.err)
+		}
+	}
+	return dark, nil
 }
 
 // holds reports whether a closure is there, all of it.

@@ -61,6 +61,20 @@ func endMutants() []mutant {
 		{"Close waits for what has begun", "Close does not wait", opening(func(_ *Disk, s *spoiled) {
 			s.close = func() error { go s.Store.Close(); return nil }
 		})},
+		{"what Close meets is kept or refused", "what Close meets is acknowledged", updating(func(ctx ctx, fn func(store.Tx) error, next updater) (store.Rev, error) {
+			rev, err := next(ctx, fn)
+			if errors.Is(err, store.ErrClosed) {
+				return 1, nil
+			}
+			return rev, err
+		})},
+		{"what Close meets is kept or refused", "what Close meets is of unknown outcome", updating(func(ctx ctx, fn func(store.Tx) error, next updater) (store.Rev, error) {
+			rev, err := next(ctx, fn)
+			if errors.Is(err, store.ErrClosed) {
+				err = &store.Unknown{Err: err}
+			}
+			return rev, err
+		})},
 		{"nothing is served after Close", "views go on", opening(func(d *Disk, s *spoiled) {
 			s.view = func(_ ctx, fn func(store.Reader) error) error { return fn(d.snapshot()) }
 		})},

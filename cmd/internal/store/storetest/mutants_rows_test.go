@@ -6,7 +6,9 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 )
@@ -95,6 +97,8 @@ func rowMutants() []mutant {
 		})},
 		{"reads nest", "all ranges share a cursor", reading(sharedCursor)},
 		{"a value is kept as a copy", "the caller's slice is kept", lateCopies()},
+		{"a slice lives as long as its closure, a key for ever", "all reads share a buffer", reading(sharedBuffer)},
+		{"a slice lives as long as its closure, a key for ever", "keys are of memory that is used again", opening(borrowedKeys)},
 		{"a closure may run twice", "a range can be read once", closing(func(fn func(store.Tx) error) func(store.Tx) error {
 			return func(inner store.Tx) error {
 				read := map[string]bool{}
@@ -131,6 +135,54 @@ func sharedCursor(r *reader) {
 				}
 			}
 		}
+	}
+}
+
+// sharedBuffer gives out each value in the same place.
+func sharedBuffer(r *reader) {
+	var buf [64]byte
+	get, rng := r.get, r.rng
+	r.get = func(key string) ([]byte, bool) {
+		v, ok := get(key)
+		return append(buf[:0], v...), ok
+	}
+	r.rng = func(lo, hi string) iter.Seq2[string, []byte] {
+		return func(yield func(string, []byte) bool) {
+			for k, v := range rng(lo, hi) {
+				if !yield(k, append(buf[:0], v...)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// borrowedKeys yields keys that live in pages, which the next commit uses again.
+func borrowedKeys(_ *Disk, s *spoiled) {
+	var mu sync.Mutex
+	var pages [][]byte
+	s.update = func(ctx ctx, fn func(store.Tx) error) (store.Rev, error) {
+		return s.Store.Update(ctx, func(inner store.Tx) error {
+			mu.Lock()
+			for _, p := range pages {
+				clear(p)
+			}
+			pages = nil
+			mu.Unlock()
+			return fn(&tx{Tx: inner, rng: func(lo, hi string) iter.Seq2[string, []byte] {
+				return func(yield func(string, []byte) bool) {
+					for k, v := range inner.Range(lo, hi) {
+						page := []byte(k)
+						mu.Lock()
+						pages = append(pages, page)
+						mu.Unlock()
+						if !yield(unsafe.String(unsafe.SliceData(page), len(page)), v) {
+							return
+						}
+					}
+				}
+			}})
+		})
 	}
 }
 

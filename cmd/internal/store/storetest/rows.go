@@ -20,6 +20,7 @@ func rowLaws() []Law {
 		{Name: "a range sees what is written ahead of it", Check: on(aheadOfCursor)},
 		{Name: "reads nest", Check: on(nested)},
 		{Name: "a value is kept as a copy", Check: on(copied)},
+		{Name: "a slice lives as long as its closure, a key for ever", Check: on(sliceLives)},
 		{Name: "a closure may run twice", Check: on(twice)},
 	}
 }
@@ -223,4 +224,54 @@ func copied(ctx context.Context, s site) error {
 		return err
 	}
 	return s.View(ctx, want.all)
+}
+
+// sliceLives holds on to what reads gave, while it reads and writes on.
+func sliceLives(ctx context.Context, s site) error {
+	m := model{}
+	for i := range 40 {
+		m[fmt.Sprintf("live/%02d", i)] = fmt.Sprintf("value %02d", i)
+	}
+	if err := s.fill(ctx, m); err != nil {
+		return err
+	}
+	var keys []string
+	read := func(r store.Reader, between func(key string)) error {
+		keys = keys[:0]
+		held := map[string][][]byte{}
+		for k, v := range r.Range("live/", "live0") {
+			keys = append(keys, k)
+			again, _ := r.Get(k)
+			held[k] = append(held[k], v, again)
+			between(k)
+		}
+		for k, vals := range held {
+			for _, v := range vals {
+				if string(v) != m[k] {
+					return fmt.Errorf("the value of %s was %q, and became %q", k, m[k], v)
+				}
+			}
+		}
+		return nil
+	}
+	if err := s.View(ctx, func(r store.Reader) error { return read(r, func(string) {}) }); err != nil {
+		return fmt.Errorf("in a view: %w", err)
+	}
+	if _, err := s.Update(ctx, func(tx store.Tx) error {
+		tx.Log(told("live"))
+		return read(tx, func(key string) {
+			tx.Put(key, []byte("over it"))
+			tx.Put(store.LedgerPrefix+key, []byte("more"))
+			tx.Delete(key)
+		})
+	}); err != nil {
+		return fmt.Errorf("in an update: %w", err)
+	}
+	if err := s.busy(ctx, 0); err != nil {
+		return err
+	}
+	if want := m.between("", "\xff"); !slices.Equal(keys, want) {
+		return fmt.Errorf("keys that were read have become %q", keys)
+	}
+	return nil
 }
