@@ -131,14 +131,9 @@ func (b *batch) lack(key string) bool {
 func (b *batch) Range(lo, hi string) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for at := lo; at < hi; {
-			p, ok := b.pages.find(at)
+			p, ok := b.page(span{at, hi})
 			if !ok {
-				s := span{at, hi}
-				b.spans[s] = true
-				if !b.lack(at) {
-					return
-				}
-				p, _ = b.pages.find(at)
+				return
 			}
 			end := min(p.end, hi)
 			if !b.walk(p, span{at, end}, yield) {
@@ -147,6 +142,21 @@ func (b *batch) Range(lo, hi string) iter.Seq2[string, []byte] {
 			at = end
 		}
 	}
+}
+
+// page finds or fetches a page that covers the beginning of a span.
+func (b *batch) page(s span) (page, bool) {
+	if p, ok := b.w.cache.page(s.lo); ok {
+		return p, true
+	}
+	if p, ok := b.pages.find(s.lo); ok {
+		return p, true
+	}
+	b.spans[s] = true
+	if !b.lack(s.lo) {
+		return page{}, false
+	}
+	return b.pages.find(s.lo)
 }
 
 // walk merges a page with what the group has written.
@@ -164,7 +174,7 @@ func (b *batch) walk(p page, s span, yield func(string, []byte) bool) bool {
 		}
 		c, written := b.applied.vals[key]
 		if !written {
-			c = b.known[key]
+			c, _ = b.stored(key)
 		}
 		if !c.Gone && !yield(key, slices.Clip(c.Val)) {
 			return false

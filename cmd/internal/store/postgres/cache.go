@@ -18,6 +18,7 @@ type cache struct {
 	tried      bool // to load all
 	size       int  // of young
 	young, old map[string]store.Change
+	keys       index // of a whole one
 }
 
 // rowCost is about what an entry takes beside its bytes.
@@ -47,13 +48,16 @@ func (c *cache) put(key string, v store.Change) {
 	if uncached(key) {
 		return
 	}
-	c.forget(key)
-	if c.whole && v.Gone {
-		return
-	}
 	n := cost(key, v)
-	if c.size+n > c.limit {
-		c.whole = false
+	c.forget(key)
+	switch {
+	case c.whole && v.Gone:
+		c.keys.remove(key)
+		return
+	case c.whole && c.size+n <= c.limit:
+		c.keys.add(key)
+	case c.whole:
+		c.whole, c.keys = false, nil
 	}
 	if !c.whole && n > c.limit/16 {
 		return
@@ -80,7 +84,20 @@ func (c *cache) load(key string, val []byte) bool {
 		return false
 	}
 	c.young[key] = v
+	c.keys.add(key)
 	return true
+}
+
+// page returns keys from lo on, if all are known there.
+func (c *cache) page(lo string) (page, bool) {
+	if !c.whole || uncached(lo) {
+		return page{}, false
+	}
+	p := c.keys.page(lo)
+	if lo < store.LogPrefix {
+		p.end = min(p.end, store.LogPrefix)
+	}
+	return p, true
 }
 
 // drop forgets everything.
