@@ -123,12 +123,12 @@ func TestKill(t *testing.T) {
 func TestPowerOff(t *testing.T) {
 	in(t, slow(), func(t *testing.T, n *simnet.Net) {
 		a, b := connect(t, n)
-		send(t, b, "not sent yet when the power goes")
+		send(t, b, "sent before the power goes")
 		b.Close()
 		n.Host("b")
 		n.PowerOff("b")
 		a.SetReadDeadline(time.Now().Add(time.Hour))
-		recv(t, a, "not sent yet when the power goes") // it was: it left before the fault of this instant
+		recv(t, a, "sent before the power goes") // a fault comes after what was sent at its instant
 		wants(t, reading(a), io.EOF)
 		n.PowerOn("b")
 

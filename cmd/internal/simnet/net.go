@@ -51,6 +51,9 @@ type Net struct {
 	log     []entry
 	noted   int
 
+	last  time.Duration // instant of the last event
+	since int           // events at it
+
 	kick chan struct{}
 	stop chan struct{}
 	done chan struct{}

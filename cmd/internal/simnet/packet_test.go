@@ -112,7 +112,7 @@ func TestPacketFaults(t *testing.T) {
 		{simnet.Rule{Latency: latency}, simnet.Deliver, 1000, 1000, true},
 		{simnet.Rule{Latency: latency, Drop: 0.5}, simnet.Drop, 400, 600, true},
 		{simnet.Rule{Latency: latency, Duplicate: 0.5}, simnet.Duplicate, 1400, 1600, false},
-		{simnet.Rule{Latency: latency, Reorder: 0.5, ReorderBy: latency}, simnet.Reorder, 1000, 1000, false},
+		{simnet.Rule{Reorder: 0.5, ReorderBy: latency}, simnet.Reorder, 1000, 1000, false},
 	} {
 		t.Run(string(c.kind), func(t *testing.T) {
 			in(t, simnet.Options{}, func(t *testing.T, n *simnet.Net) {

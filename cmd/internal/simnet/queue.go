@@ -3,6 +3,7 @@ package simnet
 import (
 	"cmp"
 	"container/heap"
+	"fmt"
 	"time"
 )
 
@@ -66,6 +67,20 @@ func (n *Net) drop(e *event) {
 	}
 }
 
+// maxAtOnce is how many events one instant may see.
+const maxAtOnce = 1_000_000
+
+// watch panics when time has come to a standstill: two that answer each other
+// without latency would keep the bubble at one instant for ever.
+func (n *Net) watch(now time.Duration) {
+	if now != n.last {
+		n.last, n.since = now, 0
+	}
+	if n.since++; n.since > maxAtOnce {
+		panic(fmt.Sprintf("simnet: %d events at one instant; the next is for %s", n.since, n.queue[0].link.name))
+	}
+}
+
 // pop lets the next event happen if it is due, with all others of its link that
 // are due as well.
 func (n *Net) pop() bool {
@@ -73,6 +88,7 @@ func (n *Net) pop() bool {
 	if len(n.queue) == 0 || n.queue[0].due > now {
 		return false
 	}
+	n.watch(now)
 	first := n.queue[0].link
 	for len(n.queue) > 0 && n.queue[0].due <= now && n.queue[0].link == first {
 		heap.Pop(&n.queue).(*event).act()

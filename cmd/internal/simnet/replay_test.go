@@ -104,9 +104,9 @@ func TestSameSeedSameHistory(t *testing.T) {
 		detail simnet.Detail
 		few    int
 	}{
-		{"http1", simnet.Bytes, 50},
-		{"https1", simnet.Bytes, 10},
-		{"http2", simnet.Lengths, 10},
+		{"http1", simnet.Bytes, 10},
+		{"https1", simnet.Bytes, 4},
+		{"http2", simnet.Lengths, 4},
 	} {
 		for _, kind := range []string{"ties", "swarm"} {
 			t.Run(c.over+"/"+kind, func(t *testing.T) {

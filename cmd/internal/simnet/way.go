@@ -18,7 +18,6 @@ type way struct {
 	ended0, reset0       bool   // and sent
 	mute                 bool   // nothing is sent: the host lost its power
 	taken                int    // bytes that the reader has not confirmed
-	starved              bool   // a writer waits for confirmation
 	sent                 uint64 // flights
 	floor, free          time.Duration
 
@@ -54,8 +53,6 @@ func (w *way) mark() {
 func (w *way) put(p []byte) int {
 	k := min(len(p), w.n.window-w.taken)
 	if k <= 0 {
-		w.starved = true
-		w.to.out.mark()
 		return 0
 	}
 	w.out = append(w.out, p[:k]...)
@@ -79,7 +76,7 @@ func (w *way) take(p []byte) int {
 }
 
 // due reports whether the sender has to hear that its bytes were read.
-func (w *way) due() bool { return w.read > 0 && (w.starved || w.read >= w.n.window/2) }
+func (w *way) due() bool { return w.read > 0 && w.read >= w.n.window/2 }
 
 // seal sends all that the sender wrote since the last step.
 func (w *way) seal() {
@@ -93,7 +90,7 @@ func (w *way) seal() {
 	}
 	if back := w.from.in; back.due() && w.from.err == nil {
 		w.send(flight{kind: Credit, size: back.read})
-		back.read, back.starved = 0, false
+		back.read = 0
 	}
 	if w.reset && !w.reset0 {
 		w.reset0, w.out = true, nil
