@@ -204,6 +204,7 @@ func (c *Committer) run() {
 				return
 			}
 			c.group(o, c.gather(first))
+			runtime.Gosched() // whoever was just told comes along with the next group
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 )
 
@@ -157,6 +159,49 @@ func mutate(b []byte, draw func() uint32, n int) {
 		}
 		b[at] = byte(draw())
 	}
+}
+
+// TestSoundFilesPass: no refusal is false. Values of many sizes, deletions and
+// trims give pages of every kind.
+func TestSoundFilesPass(t *testing.T) {
+	dir, n := t.TempDir(), 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		path := filepath.Join(dir, fmt.Sprint(n))
+		keys := rapid.StringMatching(`node/[0-9]{1,2}(x{900})?|zone/[a-c]`)
+		sizes := rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(0, 5000), rapid.IntRange(0, 40000))
+		for range rapid.IntRange(1, 3).Draw(t, "openings") {
+			s, err := Open(path, Options{InitialMmapSize: smallMap, NoSync: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range rapid.IntRange(0, 20).Draw(t, "updates") {
+				_, err := s.Update(context.Background(), func(tx store.Tx) error {
+					for range rapid.IntRange(0, 20).Draw(t, "writes") {
+						if k := keys.Draw(t, "key"); rapid.IntRange(0, 2).Draw(t, "delete") == 0 {
+							tx.Delete(k)
+						} else {
+							tx.Put(k, make([]byte, sizes.Draw(t, "size")))
+						}
+					}
+					if at := tx.Head().Revision; at > 1 && rapid.IntRange(0, 5).Draw(t, "trim") == 0 {
+						tx.Trim(store.Rev(rapid.Uint64Range(0, at-1).Draw(t, "to")))
+					}
+					return put("a", "1")(tx)
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Verify(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = os.Remove(path)
+	})
 }
 
 func FuzzOpen(f *testing.F) {

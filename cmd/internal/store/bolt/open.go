@@ -25,7 +25,7 @@ func Open(path string, opt Options) (*Store, error) {
 // openWith is Open, with batches from begin.
 func openWith(path string, opt Options, begin func(*Store) (store.Batch, error)) (*Store, error) {
 	opt = opt.withDefaults(path)
-	acked, place, found, err := readMark(opt.Mark)
+	acked, _, _, err := readMark(opt.Mark)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func openWith(path string, opt Options, begin func(*Store) (store.Batch, error))
 		return nil, err
 	}
 	s.file = d.file
-	if err := s.start(acked, place, found, begin); err != nil {
+	if err := s.start(begin); err != nil {
 		_ = s.db.Close()
 		return nil, err
 	}
@@ -87,7 +87,11 @@ func checkPages(db *bbolt.DB) error {
 }
 
 // start reads where the log ends, holds it against the mark, and begins to commit.
-func (s *Store) start(acked journal.Head, place int, found Found, begin func(*Store) (store.Batch, error)) error {
+func (s *Store) start(begin func(*Store) (store.Batch, error)) error {
+	acked, place, found, err := readMark(s.opt.Mark) // again, now that the file is locked
+	if err != nil {
+		return err
+	}
 	born, err := s.furnish()
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"go.etcd.io/bbolt"
 
@@ -25,7 +26,10 @@ func TestFilesThatAreNotOurs(t *testing.T) {
 	path := filepath.Join(dir, "db")
 	s := open(t, path, Options{Name: "site"})
 
-	_, err := Open(path, Options{Name: "site"})
+	var err error
+	synctest.Test(t, func(t *testing.T) { // it waits a second
+		_, err = Open(path, Options{Name: "site"})
+	})
 	refused(t, err, "CONFLICT", "another process")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
