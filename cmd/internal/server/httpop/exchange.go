@@ -14,9 +14,21 @@ func (e *exchange) BodyReader() io.Reader { return bytes.NewReader(e.body) }
 // would end handlers that wait.
 func (e *exchange) SetReadDeadline(time.Time) error { return nil }
 
-// SetStatus gives 400 where huma says 422 (API-3).
+// Header gives the media type as huma knows it, however the caller wrote it: the
+// gate has judged it.
+func (e *exchange) Header(name string) string {
+	if name == "Content-Type" {
+		return "application/json"
+	}
+	return e.inner.Header(name)
+}
+
+// SetStatus gives 400 where huma has numbers of its own for bad input (API-3).
+// No code of ours has these.
 func (e *exchange) SetStatus(code int) {
-	if code == http.StatusUnprocessableEntity {
+	switch code {
+	case http.StatusUnprocessableEntity, http.StatusUnsupportedMediaType, http.StatusRequestEntityTooLarge,
+		http.StatusNotAcceptable, http.StatusRequestTimeout:
 		code = http.StatusBadRequest
 	}
 	e.inner.SetStatus(code)

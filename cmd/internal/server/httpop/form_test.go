@@ -123,6 +123,11 @@ func TestIllFormedHeaders(t *testing.T) {
 			t.Errorf("%s: %d %s", c.name, w.Code, w.Body)
 		}
 	}
+	for _, kind := range []string{"Application/JSON", "application/json ", "application/json;charset=UTF-8", "application/json; x=y"} {
+		if w := ask(h, "POST", "/v1/cups/red", `{"drink":"tea"}`, "Content-Type", "", "Content-Type", kind, "Accept", "text/html"); w.Code != 200 {
+			t.Errorf("%q: %d %s", kind, w.Code, w.Body)
+		}
+	}
 	if w := ask(h, "GET", "/v1/sip", `{}`); w.Code != 400 {
 		t.Errorf("a body where none belongs: %d", w.Code)
 	}
