@@ -216,3 +216,11 @@ func (s *Server) journal(ctx context.Context, d api.Def) {
 		s.Log.Warn("a refused call could not be journaled", "operation", d.Name, "error", err)
 	}
 }
+
+// MayRead reports whether a request's caller may read the site: for what is served
+// beside the operations.
+func (s *Server) MayRead(req *http.Request) bool {
+	d := api.Def{Auth: api.Key, Action: keys.SitesRead}
+	ctx, err := s.authenticate(req.Context(), d, req)
+	return err == nil && s.allowed(ctx, d, func(string) string { return "" }) == nil && !s.foreign(ctx)
+}

@@ -1,0 +1,205 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ingotmetal/ingot/cmd/internal/config"
+	"github.com/ingotmetal/ingot/cmd/internal/operators"
+	"github.com/ingotmetal/ingot/cmd/internal/pin"
+	"github.com/ingotmetal/ingot/cmd/internal/secrets"
+	"github.com/ingotmetal/ingot/cmd/internal/serve"
+	"github.com/ingotmetal/ingot/cmd/internal/server/metrics"
+	"github.com/ingotmetal/ingot/cmd/internal/store"
+	"github.com/ingotmetal/ingot/cmd/internal/store/bolt"
+	"github.com/ingotmetal/ingot/cmd/internal/store/postgres"
+)
+
+// Outside is what a main hands over: the means to reach out of the process.
+type Outside struct {
+	Now     func() time.Time
+	Entropy io.Reader
+	Log     *slog.Logger
+	Listen  func(network, address string) (net.Listener, error)
+	Dial    func(network, address string) (net.Conn, error)
+}
+
+// Site is a site's own things, opened: store, master secret, certificate. Close it
+// last.
+type Site struct {
+	Store  Store
+	Master Master
+	Pin    string // of the key that the TCP listeners show
+	tls    *pin.Source
+	bolt   *bolt.Store // nil for another kind
+}
+
+// masterFile is where the site's master secret is kept, in the state folder.
+const masterFile = "site.key"
+
+// OpenSite opens what c names, and makes at the first start what is missing: the
+// state folder, the master secret, the store, the key and certificate.
+func OpenSite(ctx context.Context, c Config, out Outside) (*Site, error) {
+	if err := os.MkdirAll(c.State, 0o700); err != nil {
+		return nil, err
+	}
+	cert, err := certificate(c, out)
+	if err != nil {
+		return nil, err
+	}
+	s := &Site{tls: cert, Pin: cert.Pin().String()}
+	if err := s.open(ctx, c, out); err != nil {
+		return nil, err
+	}
+	if s.Master, err = loadMaster(ctx, filepath.Join(c.State, masterFile), s.Store, out.Entropy); err != nil {
+		return nil, errors.Join(err, s.Store.Close())
+	}
+	s.report(out.Log)
+	return s, nil
+}
+
+// open opens the store.
+func (s *Site) open(ctx context.Context, c Config, out Outside) (err error) {
+	if c.Store.Kind == config.PG {
+		s.Store, err = openPostgres(ctx, c, out)
+		return err
+	}
+	s.bolt, err = bolt.Open(c.Store.Path, bolt.Options{Name: c.Site, Mark: c.Store.Mark, Now: out.Now})
+	s.Store = s.bolt
+	return err
+}
+
+// report says what an operator should know of the disk.
+func (s *Site) report(log *slog.Logger) {
+	if s.bolt == nil {
+		return
+	}
+	st := s.bolt.Stats()
+	if st.Probe.Implausible {
+		log.Warn("the disk keeps data faster than a disk can: a loss of power may undo what was acknowledged", "median", st.Probe.Median.String(), "next", "turn its volatile write cache off, or put store.mark on another disk")
+	}
+	if st.Mark == bolt.MarkMissing || st.Mark == bolt.MarkTorn {
+		log.Warn("the mark of the store was "+string(st.Mark)+" and was made anew: whether its last commits are all there is unproven", "next", "compare ingot audit head with one that was kept elsewhere")
+	}
+}
+
+// Close closes the store.
+func (s *Site) Close() error { return s.Store.Close() }
+
+// Backup copies the store; nil where its kind makes no copies of itself.
+func (s *Site) Backup() func(context.Context, io.Writer) error {
+	if s.bolt == nil {
+		return nil
+	}
+	return func(ctx context.Context, w io.Writer) error {
+		_, err := s.bolt.Backup(ctx, w)
+		return err
+	}
+}
+
+// Stats is the store's account of itself; nil where there is none.
+func (s *Site) Stats() func() metrics.Store {
+	if s.bolt == nil {
+		return nil
+	}
+	return func() metrics.Store {
+		st := s.bolt.Stats()
+		return metrics.Store{FileBytes: st.FileSize, FreePages: int64(st.FreePages), OldestReader: st.OldestReader}
+	}
+}
+
+// loadMaster reads the master secret. It is made for a store that has no row yet,
+// and never for another: what is sealed there would not open.
+func loadMaster(ctx context.Context, path string, st Store, entropy io.Reader) (Master, error) {
+	m, err := secrets.Load(path)
+	bad, ok := errors.AsType[*secrets.BadFile](err)
+	if !ok || bad.Code() != "NOT_FOUND" {
+		return m, err
+	}
+	fresh := false
+	if err := st.View(ctx, func(r store.Reader) error { fresh = r.Head().Revision == 0; return nil }); err != nil {
+		return m, err
+	}
+	if !fresh {
+		return m, &Refused{"INVALID_CONFIG", "the store has rows, and the master secret " + path + " is missing", "put it there from its own safe place: what is sealed in the store opens with it alone"}
+	}
+	return secrets.Create(path, entropy)
+}
+
+// certificate is what the TCP listeners show.
+func certificate(c Config, out Outside) (*pin.Source, error) {
+	if c.TLS.Certificate != "" {
+		return pin.Own(c.TLS.Certificate, c.TLS.Key, out.Now, out.Log)
+	}
+	return pin.SelfSigned(pin.Maker{Dir: c.State, Names: c.TLS.Names, Now: out.Now, Entropy: out.Entropy}, out.Log)
+}
+
+// maxDSN bounds the file with a connection string, in bytes.
+const maxDSN = 4096
+
+func openPostgres(ctx context.Context, c Config, out Outside) (Store, error) {
+	f, err := os.Open(c.Store.Postgres.DSNFile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	dsn, err := io.ReadAll(io.LimitReader(f, maxDSN))
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	return postgres.Open(ctx, postgres.Options{DSN: strings.TrimSpace(string(dsn)), Schema: c.Store.Postgres.Schema, Log: c.Site, Writer: host, Wait: true, Now: out.Now})
+}
+
+// Listen opens the listeners that c names.
+func Listen(c Config, s *Site, out Outside) (all []Listener, err error) {
+	defer func() {
+		if err != nil {
+			for _, l := range all {
+				_ = l.Close()
+			}
+		}
+	}()
+	for _, address := range c.Listen.TCP {
+		l, err := out.Listen("tcp", address)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, Listener{Listener: l, TLS: pin.Server(s.tls.Certificate, out.Now)})
+	}
+	if c.Listen.Unix == config.None {
+		return all, nil
+	}
+	l, err := serve.UnixSocket{Path: c.Listen.Unix, Mode: fs.FileMode(c.Listen.UnixMode), Listen: out.Listen, Dial: out.Dial}.Open()
+	if err != nil {
+		return all, err
+	}
+	return append(all, Listener{Listener: l}), nil
+}
+
+// Credentials tells who is at the other end of a Unix socket (SO_PEERCRED).
+func Credentials(c net.Conn) (uid uint32, pid int32, ok bool) {
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return 0, 0, false
+	}
+	p, err := operators.PeerOf(u)
+	return p.UID, p.PID, err == nil
+}
+
+// OnHost reports whether a local caller has the rights of the control plane itself:
+// root, or the user of this process (ID-8).
+func OnHost(uid uint32) bool {
+	return operators.Peer{UID: uid}.Host(uint32(os.Getuid()))
+}

@@ -1,0 +1,30 @@
+// Command ingotd is the control plane of a site: it keeps what is known of every
+// machine, and decides what becomes of it.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/ingotmetal/ingot/cmd/daemon"
+	"github.com/ingotmetal/ingot/cmd/internal/admin"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cmd := admin.Command(admin.World{
+		Outside: daemon.Outside{Now: time.Now, Entropy: rand.Reader, Listen: net.Listen, Dial: net.Dial},
+		In:      os.Stdin, Out: os.Stdout, Err: os.Stderr,
+	})
+	if err := cmd.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "ingotd:", err)
+		os.Exit(admin.ExitCode(err))
+	}
+}
