@@ -25,8 +25,16 @@
 //
 // # Rules of the bubble
 //
-// One Net a bubble, made inside it. Only its goroutine may call synctest.Wait;
-// everybody else calls [Net.Settle]. A goroutine that waits for the network must
-// not hold a mutex that another one wants: the bubble would take the other for
-// running, and time would stand still. Close the Net before the bubble ends.
+// One Net a bubble, made inside it, and with it what the code under test draws:
+// testing/cryptotest.SetGlobalRandom, called before the bubble, fixes TLS, for
+// dials are done one after the other. Some of the standard library draws where
+// nothing fixes it: http.Server.Shutdown polls at random intervals as long as a
+// connection is open, and HTTP/2 cuts its flushes by chance (see [Lengths]).
+//
+// Only the Net's goroutine may call synctest.Wait; everybody else calls
+// [Net.Settle]. A goroutine that waits for the network must not hold a mutex that
+// another one wants: the bubble would take the other for running, and time would
+// stand still. It stands still as well when two sides answer each other for ever
+// and the way has no latency; the Net then panics. Close the Net before the
+// bubble ends.
 package simnet

@@ -102,8 +102,10 @@ func TestStreamsKeepTheirBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed, window := rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 3000).Draw(t, "window")
 		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"write", "write", "cut", "heal", "clog", "unclog", "wait", "wait"}), 30, -1).Draw(t, "steps")
+		rule := simnet.Swarm(seed)
+		rule.Reset = rapid.SampledFrom([]float64{0, 0, 0.1}).Draw(t, "resets")
 		rapid.SyncTest(t, func(t *rapid.T) {
-			n := simnet.New(seed, simnet.Options{Rule: simnet.Swarm(seed), Window: window})
+			n := simnet.New(seed, simnet.Options{Rule: rule, Window: window})
 			defer n.Close()
 			sent, got, err := stream(t, n, steps)
 			if !strings.HasPrefix(sent, got) || err == nil && got != sent {

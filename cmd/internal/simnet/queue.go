@@ -1,7 +1,6 @@
 package simnet
 
 import (
-	"cmp"
 	"container/heap"
 	"fmt"
 	"time"
@@ -24,9 +23,16 @@ type queue []*event
 func (q queue) Len() int { return len(q) }
 
 func (q queue) Less(i, j int) bool {
-	a, b := q[i], q[j]
-	return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.key, b.key),
-		cmp.Compare(a.link.name, b.link.name), cmp.Compare(a.seq, b.seq)) < 0
+	switch a, b := q[i], q[j]; {
+	case a.due != b.due:
+		return a.due < b.due
+	case a.key != b.key:
+		return a.key < b.key
+	case a.link != b.link:
+		return a.link.name < b.link.name
+	default:
+		return a.seq < b.seq
+	}
 }
 
 func (q queue) Swap(i, j int) {

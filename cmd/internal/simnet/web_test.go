@@ -61,7 +61,7 @@ func serve(t *testing.T, n *simnet.Net, over string, handler http.Handler) *web 
 // on returns a client that runs on a host.
 func (w *web) on(h *simnet.Host) *http.Client {
 	return &http.Client{Timeout: time.Minute, Transport: &http.Transport{
-		DialContext: h.DialContext, TLSClientConfig: w.client, ForceAttemptHTTP2: w.h2, IdleConnTimeout: time.Minute,
+		DialContext: h.DialContext, TLSClientConfig: w.client.Clone(), ForceAttemptHTTP2: w.h2, IdleConnTimeout: time.Minute,
 	}}
 }
 
