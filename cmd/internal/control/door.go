@@ -184,5 +184,5 @@ func (t *dryTx) Delete(key string) { t.rows = append(t.rows, Row{Key: key, Gone:
 func (t *dryTx) Log(store.Entry) {}
 
 func (t *dryTx) Trim(store.Rev) {
-	t.err = errors.Join(t.err, &Refused{code: "UNSUPPORTED", Why: "the log is not trimmed in a dry run", Next: "run it"})
+	t.err = errors.Join(t.err, &Refused{"UNSUPPORTED", "the log is not trimmed in a dry run", "run it"})
 }

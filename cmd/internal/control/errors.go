@@ -4,17 +4,17 @@ package control
 type Refused struct {
 	code string
 	Why  string
-	Next string // what to do
+	next string
 }
 
 // Code is the error's wire name (API-3).
 func (e *Refused) Code() string { return e.code }
 
 // Error says why and what to do.
-func (e *Refused) Error() string { return e.Why + "; " + e.Next }
+func (e *Refused) Error() string { return e.Why + "; " + e.next }
 
-// NextStep is what to do.
-func (e *Refused) NextStep() string { return e.Next }
+// Next is what to do.
+func (e *Refused) Next() string { return e.next }
 
 // conflict refuses what another call was first to take.
 func conflict(why, next string) *Refused { return &Refused{"CONFLICT", why, next} }

@@ -13,7 +13,7 @@ import (
 type Refused struct {
 	code string
 	Why  string
-	Next string // what to do
+	next string
 }
 
 // Code is the error's wire name (API-3).
@@ -22,8 +22,8 @@ func (e *Refused) Code() string { return e.code }
 // Error says why.
 func (e *Refused) Error() string { return e.Why }
 
-// NextStep is what to do.
-func (e *Refused) NextStep() string { return e.Next }
+// Next is what to do.
+func (e *Refused) Next() string { return e.next }
 
 func refused(code, why, next string) *Refused { return &Refused{code, why, next} }
 
