@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,12 +29,11 @@ func maker(t *testing.T, seed byte, names ...string) Maker {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func must[T any](t *testing.T, v T, err error) T {
-	t.Helper()
+func must(p *tls.Certificate, err error) *tls.Certificate {
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return v
+	return p
 }
 
 // handshake connects a client and a server in memory and returns the error of each.
@@ -95,7 +95,7 @@ func TestExpiry(t *testing.T) {
 		if err := m.Ensure(); err != nil {
 			t.Fatal(err)
 		}
-		pair := must(t, must2(m.Load()), nil)
+		pair := must(m.Load())
 		roots := x509.NewCertPool()
 		roots.AddCert(pair.Leaf)
 		show := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair, nil }
@@ -116,13 +116,6 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("pinned, after its end: %v", err)
 		}
 	})
-}
-
-func must2(p *tls.Certificate, err error) *tls.Certificate {
-	if err != nil {
-		panic(err)
-	}
-	return p
 }
 
 func TestOldVersionsAndTickets(t *testing.T) {
@@ -200,7 +193,7 @@ func ensured(t *testing.T, m Maker) *x509.Certificate {
 	if err := m.Ensure(); err != nil {
 		t.Fatal(err)
 	}
-	return must2(m.Load()).Leaf
+	return must(m.Load()).Leaf
 }
 
 // The key comes from the entropy that was handed in, and from nothing else.
@@ -216,6 +209,42 @@ func TestKeyIsDrawnFromEntropy(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(m.Dir); len(left) != 0 {
 		t.Errorf("a failure left %v", left)
+	}
+}
+
+// A first runs once, before the bytes come.
+type first struct {
+	io.Reader
+	run func()
+}
+
+func (f *first) Read(p []byte) (int, error) {
+	if f.run != nil {
+		f.run()
+		f.run = nil
+	}
+	return f.Reader.Read(p)
+}
+
+// Two processes at their first start end up with one key: the one that was first.
+func TestFirstStartTwice(t *testing.T) {
+	other := maker(t, 1)
+	m := other
+	var made Pin
+	m.Entropy = &first{entropy(2), func() { made = Of(ensured(t, other)) }}
+	if got := Of(ensured(t, m)); got != made || made == (Pin{}) {
+		t.Errorf("%s, and the first was %s", got, made)
+	}
+}
+
+func TestChainsAreBounded(t *testing.T) {
+	leaf := ensured(t, maker(t, 1))
+	trust := Trust{Pins: []Pin{Of(leaf)}}
+	for n, good := range map[int]bool{0: false, 1: true, maxChain: true, maxChain + 1: false} {
+		err := trust.verify(tls.ConnectionState{PeerCertificates: slices.Repeat([]*x509.Certificate{leaf}, n)})
+		if _, is := errors.AsType[*NoCertificate](err); is == good {
+			t.Errorf("%d certificates: %v", n, err)
+		}
 	}
 }
 
@@ -279,7 +308,7 @@ func TestOwnCertificateIsReloaded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown := func() Pin { return Of(must2(src.Certificate(nil)).Leaf) }
+		shown := func() Pin { return Of(must(src.Certificate(nil)).Leaf) }
 		first := shown()
 		swap(t, next.CertificatePath(), m.CertificatePath())
 		if shown() != first || src.Err() != nil {
@@ -293,7 +322,7 @@ func TestOwnCertificateIsReloaded(t *testing.T) {
 			time.Sleep(recheck)
 		}
 		swap(t, next.KeyPath(), m.KeyPath())
-		if want := Of(must2(next.Load()).Leaf); shown() != want || src.Err() != nil || src.Pin() != want {
+		if want := Of(must(next.Load()).Leaf); shown() != want || src.Err() != nil || src.Pin() != want {
 			t.Errorf("the new pair is not shown: %v", src.Err())
 		}
 		if err := os.Remove(m.KeyPath()); err != nil {
@@ -335,7 +364,7 @@ func TestSelfSignedRenewsInFlight(t *testing.T) {
 		}
 		end, pin := src.NotAfter(), src.Pin()
 		time.Sleep(validity - renewal + time.Hour)
-		must(t, must2(src.Certificate(nil)), nil)
+		must(src.Certificate(nil))
 		if !src.NotAfter().After(end) || src.Pin() != pin {
 			t.Errorf("ends %s, pin %s; before %s, %s", src.NotAfter(), src.Pin(), end, pin)
 		}

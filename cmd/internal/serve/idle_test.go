@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -28,6 +29,9 @@ func TestIdleConnectionsStayFlat(t *testing.T) {
 	conns := make([]net.Conn, n)
 	for i := range conns {
 		if conns[i], err = net.Dial("tcp", l.Addr().String()); err != nil {
+			if os.Getenv("INGOT_TEST_ALL") == "1" {
+				t.Fatal(err)
+			}
 			t.Skip("this machine does not let a test open 1,000 connections: raise ulimit -n; ", err)
 		}
 	}

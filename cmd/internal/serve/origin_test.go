@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,13 +118,14 @@ func TestAccessLogIsLimited(t *testing.T) {
 
 func TestWatchdog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var states bytes.Buffer
-		sick := false
+		var sick atomic.Bool
 		r := start(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, &Server{System: System{
-			Notify:   func(s string) { states.WriteString(s[:1]) },
+			Notify:   func(s string) { mu.Lock(); defer mu.Unlock(); states.WriteString(s[:1]) },
 			Watchdog: 10 * time.Second,
 			Alive: func(ctx context.Context) error {
-				if sick {
+				if sick.Load() {
 					return net.ErrClosed
 				}
 				return nil
@@ -131,9 +134,9 @@ func TestWatchdog(t *testing.T) {
 		c := r.dial("198.51.100.1:9")
 		fmt.Fprint(c, get)
 		time.Sleep(11 * time.Second)
-		sick = true
+		sick.Store(true)
 		time.Sleep(10 * time.Second)
-		sick = false
+		sick.Store(false)
 		if err := r.end(); err != nil { // drains for 20 s
 			t.Error(err)
 		}

@@ -7,7 +7,7 @@ import (
 
 // System is the service manager. A zero System is none.
 type System struct {
-	// Notify sends a state, as in sd_notify(3).
+	// Notify sends a state, as in sd_notify(3). Two goroutines may call it at once.
 	Notify func(state string)
 	// Watchdog is how often the manager wants to hear that the process lives;
 	// half of it is kept. 0: never.
