@@ -146,7 +146,7 @@ func (b *batch) Range(lo, hi string) iter.Seq2[string, []byte] {
 
 // page finds or fetches a page that covers the beginning of a span.
 func (b *batch) page(s span) (page, bool) {
-	if p, ok := b.w.cache.page(s.lo); ok {
+	if p, ok := b.w.cache.page(s); ok {
 		return p, true
 	}
 	if p, ok := b.pages.find(s.lo); ok {

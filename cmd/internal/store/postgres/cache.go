@@ -88,13 +88,13 @@ func (c *cache) load(key string, val []byte) bool {
 	return true
 }
 
-// page returns keys from lo on, if all are known there.
-func (c *cache) page(lo string) (page, bool) {
-	if !c.whole || uncached(lo) {
+// page returns the first keys of a span, if all are known there.
+func (c *cache) page(s span) (page, bool) {
+	if !c.whole || uncached(s.lo) {
 		return page{}, false
 	}
-	p := c.keys.page(lo)
-	if lo < store.LogPrefix {
+	p := c.keys.page(s)
+	if s.lo < store.LogPrefix {
 		p.end = min(p.end, store.LogPrefix)
 	}
 	return p, true

@@ -56,17 +56,17 @@ func (x *index) remove(key string) {
 	}
 }
 
-// page returns the next keys from lo on. There are no others below its end.
-func (x index) page(lo string) page {
-	p := page{lo: lo, end: "\xff"}
+// page returns the next keys of a span. There are no others below its end.
+func (x index) page(s span) page {
+	p := page{lo: s.lo, end: s.hi}
 	if len(x) == 0 {
 		return p
 	}
-	i := x.chunk(lo)
-	at, _ := slices.BinarySearch(x[i], lo)
+	i := x.chunk(s.lo)
+	at, _ := slices.BinarySearch(x[i], s.lo)
 	p.keys = x[i][at:]
 	if i+1 < len(x) {
-		p.end = x[i+1][0]
+		p.end = min(p.end, x[i+1][0])
 	}
 	return p
 }

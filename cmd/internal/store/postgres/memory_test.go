@@ -55,8 +55,8 @@ func TestIndex(t *testing.T) {
 		}
 		lo := fmt.Sprintf("%05d", rapid.IntRange(0, size).Draw(t, "lo"))
 		var got []string
-		for at := lo; at < "\xff"; {
-			p := x.page(at)
+		for at := lo; at < "\xff\xff"; {
+			p := x.page(span{at, "\xff\xff"})
 			got, at = append(got, within(p.keys, span{at, p.end})...), p.end
 		}
 		want := slices.DeleteFunc(slices.Sorted(maps.Keys(set)), func(k string) bool { return k < lo })
@@ -108,10 +108,13 @@ func TestCache(t *testing.T) {
 				}
 			},
 			"range": func(t *rapid.T) {
-				at := bounds.Draw(t, "lo")
-				p, ok := c.page(at)
-				if !ok {
+				at, hi := bounds.Draw(t, "lo"), rapid.SampledFrom([]string{"b", "log0", "\xff", "\xff\xff"}).Draw(t, "hi")
+				p, ok := c.page(span{at, hi})
+				if !ok || at >= hi {
 					return
+				}
+				if p.end <= at {
+					t.Fatalf("a page of %q ends at %q", at, p.end)
 				}
 				var want []string
 				for _, k := range slices.Sorted(maps.Keys(rows)) {

@@ -14,8 +14,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/ingotmetal/ingot/cmd/internal/store"
 )
 
 // Options say how a store is opened. A zero field takes its default.
@@ -139,8 +137,8 @@ func (o settings) readers() *pgxpool.Config {
 func (o settings) replica() *pgxpool.Config {
 	c := o.pool.Copy()
 	set := o.sql.session(map[string]string{
-		"statement_timeout":                   milliseconds(store.MaxView),
-		"idle_in_transaction_session_timeout": milliseconds(2 * store.MaxView),
+		"statement_timeout":                   milliseconds(maxRead),
+		"idle_in_transaction_session_timeout": milliseconds(maxRead),
 	})
 	c.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, set)

@@ -39,6 +39,7 @@ func statementsFor(schema string) statements {
 		make: []string{
 			in(`create schema if not exists SCHEMA`),
 			in(`create table if not exists SCHEMA.rows (k text collate "C" primary key, v bytea not null) with (fillfactor = 80)`),
+			in(`do $$ begin alter table SCHEMA.rows alter v set compression lz4; exception when feature_not_supported then null; end $$`),
 			in(`create table if not exists SCHEMA.fence (one boolean primary key default true check (one), number bigint not null,
 				writer text not null, since timestamptz not null, log text not null, schema int not null)`),
 		},

@@ -14,6 +14,10 @@ import (
 	"github.com/ingotmetal/ingot/statemachine/journal"
 )
 
+// maxRead is when a view's last read is given up. One that began in time may end
+// late: the largest value takes its time on a busy host.
+const maxRead = 3 * store.MaxView
+
 // views run closures on snapshots, each on a connection of its own.
 type views struct {
 	o    settings
@@ -63,7 +67,7 @@ func (v views) snapshot(ctx context.Context) (*pgxpool.Conn, *snapshot, error) {
 		return nil, nil, err
 	}
 	s := &snapshot{conn: conn.Conn(), sql: v.o.sql}
-	s.ctx, s.cancel = context.WithTimeout(ctx, store.MaxView)
+	s.ctx, s.cancel = context.WithTimeout(ctx, maxRead)
 	if err := s.begin(v.o.Log); err != nil {
 		s.end()
 		conn.Release()
