@@ -139,15 +139,15 @@ func (c *checker) page(id uint64, depth int) ([]byte, error) {
 	if depth > maxDepth {
 		return nil, &harm{id, errors.New("lies too deep")}
 	}
-	var head [headerSize]byte
 	if id < 2 || id >= c.end {
 		return nil, &harm{id, fmt.Errorf("is pointed to, and there are %d", c.end)}
 	}
-	if _, err := c.f.ReadAt(head[:], int64(id)*int64(c.pageSize)); err != nil {
-		return nil, &harm{id, err}
+	b, err := c.read(id, depth, 1)
+	if err != nil {
+		return nil, err
 	}
-	more := uint64(binary.NativeEndian.Uint32(head[12:]))
-	if is := binary.NativeEndian.Uint64(head[:]); is != id || id+more >= c.end {
+	more := uint64(binary.NativeEndian.Uint32(b[12:]))
+	if is := binary.NativeEndian.Uint64(b); is != id || id+more >= c.end {
 		return nil, &harm{id, fmt.Errorf("calls itself %d, with %d more, and there are %d", is, more, c.end)}
 	}
 	for p := id; p <= id+more; p++ {
@@ -156,8 +156,15 @@ func (c *checker) page(id uint64, depth int) ([]byte, error) {
 		}
 		c.seen[p/64] |= 1 << (p % 64)
 	}
-	n := int(more+1) * c.pageSize
-	if cap(c.bufs[depth]) < n {
+	if more == 0 {
+		return b, nil
+	}
+	return c.read(id, depth, int(more)+1)
+}
+
+// read reads n pages.
+func (c *checker) read(id uint64, depth, n int) ([]byte, error) {
+	if n *= c.pageSize; cap(c.bufs[depth]) < n {
 		c.bufs[depth] = make([]byte, n)
 	}
 	b := c.bufs[depth][:n]

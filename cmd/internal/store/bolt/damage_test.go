@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"go.etcd.io/bbolt"
 	"pgregory.net/rapid"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
@@ -219,4 +220,29 @@ func FuzzOpen(f *testing.F) {
 		}
 		exercise(t, place(t, b))
 	})
+}
+
+// TestAFileThatAnotherToolWrote has a list of free pages in it, as bbolt's own
+// compaction leaves it.
+func TestAFileThatAnotherToolWrote(t *testing.T) {
+	path := place(t, sample(t))
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := bbolt.Open(path+"2", 0o600, nil)
+	if err != nil || bbolt.Compact(to, db, 0) != nil {
+		t.Fatal(err)
+	}
+	if db.Close() != nil || to.Close() != nil {
+		t.Fatal("not closed")
+	}
+	for _, p := range []string{path, path + "2"} {
+		if h, err := Verify(p); h.Revision != 60 || err != nil {
+			t.Error(h, err)
+		}
+		if !exercise(t, p) {
+			t.Error("refused")
+		}
+	}
 }
