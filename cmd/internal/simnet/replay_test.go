@@ -25,7 +25,8 @@ type history struct {
 }
 
 // chat lets 20 hosts send five requests each, all at the same instants.
-func chat(t *testing.T, over string, seed uint64, o simnet.Options) (h history) {
+// Meanwhile harm, if not nil, does what it likes to the net.
+func chat(t *testing.T, over string, seed uint64, o simnet.Options, harm func(*simnet.Net)) (h history) {
 	cryptotest.SetGlobalRandom(t, seed)
 	synctest.Test(t, func(t *testing.T) {
 		n := simnet.New(seed, o)
@@ -48,6 +49,9 @@ func chat(t *testing.T, over string, seed uint64, o simnet.Options) (h history) 
 				}
 			})
 		}
+		if harm != nil {
+			harm(n)
+		}
 		clients.Wait()
 		w.stop(t)
 		n.Settle()
@@ -57,6 +61,23 @@ func chat(t *testing.T, over string, seed uint64, o simnet.Options) (h history) 
 		}
 	})
 	return h
+}
+
+// nemesis does every kind of harm while the clients talk, and takes it back.
+func nemesis(n *simnet.Net) {
+	at := n.Offset("nemesis")
+	time.Sleep(at)
+	n.Swizzle([]string{"client-0", "client-1", "client-2", "client-3", "client-4", "client-5"}, 5*time.Second)
+	n.Cut("client-6", "server")
+	n.Partition([]string{"client-7", "client-8"}, []string{"server"})
+	time.Sleep(at)
+	n.Kill("client-9")
+	n.PowerOff("client-10")
+	time.Sleep(at)
+	n.ResetBetween("*", "server")
+	n.Heal("client-6", "server")
+	n.Rejoin([]string{"client-7", "client-8"}, []string{"server"})
+	n.PowerOn("client-10")
 }
 
 // seeds is how many seeds a test of replays tries: 100 under INGOT_TEST_ALL=1.
@@ -104,19 +125,23 @@ func TestSameSeedSameHistory(t *testing.T) {
 		detail simnet.Detail
 		few    int
 	}{
-		{"http1", simnet.Bytes, 10},
-		{"https1", simnet.Bytes, 4},
-		{"http2", simnet.Lengths, 4},
+		{"http1", simnet.Bytes, 5},
+		{"https1", simnet.Bytes, 2},
+		{"http2", simnet.Lengths, 3},
 	} {
-		for _, kind := range []string{"ties", "swarm"} {
+		for _, kind := range []string{"ties", "swarm", "harm"} {
 			t.Run(c.over+"/"+kind, func(t *testing.T) {
 				traces, total := map[[32]byte]uint64{}, map[simnet.Kind]int{}
 				for seed := range seeds(c.few) {
 					o := simnet.Options{Rule: ties, Detail: c.detail, Log: 10000}
-					if kind == "swarm" {
+					harm := nemesis
+					if kind != "harm" {
+						harm = nil
+					}
+					if kind != "ties" {
 						o.Rule = simnet.Swarm(seed)
 					}
-					h := replay(t, seed, func() history { return chat(t, c.over, seed, o) })
+					h := replay(t, seed, func() history { return chat(t, c.over, seed, o, harm) })
 					if other, ok := traces[h.trace]; ok {
 						t.Errorf("the seeds %d and %d went the same way", other, seed)
 					}
