@@ -65,8 +65,10 @@ func TestMatchWindow(t *testing.T) {
 		}
 	}
 	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Unix(-90, 0)} {
-		if step, ok := s.match(s.code(0), at, 0); ok {
-			t.Errorf("at %s: %d", at, step)
+		for _, of := range []uint64{0, uint64(at.Unix()) / period} {
+			if step, ok := s.match(s.code(of), at, 0); ok {
+				t.Errorf("at %s: %d", at, step)
+			}
 		}
 	}
 	if _, ok := (Seed{}).match("755224", noon, 0); ok {
