@@ -116,6 +116,10 @@ func trimming(ctx context.Context, sub Subject, s *site) error {
 			return err
 		}
 	}
+	see := func(tx store.Tx) error { tx.Put(store.LedgerPrefix+"t", []byte("1")); return nil }
+	if _, err := s.Update(ctx, see); err != nil {
+		return err
+	}
 	full, err := s.state(ctx)
 	if err != nil {
 		return err
@@ -124,11 +128,15 @@ func trimming(ctx context.Context, sub Subject, s *site) error {
 		if _, err := s.Update(ctx, func(tx store.Tx) error { tx.Trim(step.to); return nil }); err != nil {
 			return fmt.Errorf("trimming to %d: %w", step.to, err)
 		}
-		for range 2 {
+		for _, next := range []func() error{
+			func() error { _, err := s.Update(ctx, see); return err }, // a commit that trims nothing
+			func() error { return s.again(ctx, sub) },
+			func() error { return nil },
+		} {
 			if err := s.trimmed(ctx, full, int(step.rows)); err != nil {
 				return fmt.Errorf("after trimming to %d: %w", step.to, err)
 			}
-			if err := s.again(ctx, sub); err != nil {
+			if err := next(); err != nil {
 				return err
 			}
 		}

@@ -3,10 +3,12 @@ package storetest
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"sync"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
+	"github.com/ingotmetal/ingot/statemachine/journal"
 )
 
 func endMutants() []mutant {
@@ -127,6 +129,7 @@ func keepingMutants() []mutant {
 		})},
 		{"trimming drops old rows alone", "one row too many is dropped", writing(func(t *tx) { t.trim = func(to store.Rev) { t.Tx.Trim(to + 1) } })},
 		{"trimming drops old rows alone", "the base stays where it was", coming(dropping(func(k string, _ []byte) bool { return k == store.MetaPrefix+"base" }))},
+		{"trimming drops old rows alone", "the next commit moves the base back", engines(baseBack)},
 		{"trimming drops old rows alone", "what the rows told of goes with them", writing(func(t *tx) {
 			t.trim = func(to store.Rev) {
 				for row, err := range store.Rows(t, 0) {
@@ -139,6 +142,24 @@ func keepingMutants() []mutant {
 			}
 		})},
 		{"a crash loses nothing acknowledged", "the last commit is durable with the next", coming(lastLost)},
+	}
+}
+
+// baseBack forgets the base in each commit that trims nothing.
+func baseBack(d *Disk, e *engine) {
+	trims := false
+	e.apply = func(changes iter.Seq2[string, store.Change]) error {
+		return e.batch.Apply(func(yield func(string, store.Change) bool) {
+			for k, c := range changes {
+				trims = trims || c.Gone && strings.HasPrefix(k, store.LogPrefix)
+				if k == store.MetaPrefix+"base" && !trims {
+					c.Val = []byte(journal.Start(d.Name).String())
+				}
+				if !yield(k, c) {
+					return
+				}
+			}
+		})
 	}
 }
 
