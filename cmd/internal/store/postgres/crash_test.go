@@ -135,6 +135,61 @@ func judge(t *testing.T, s store.Store, all []fate) {
 	t.Log(counts)
 }
 
+// TestHalfOpenConnection breaks the writer's connection without the server noticing:
+// the process there, which has the lock, is ended, long before the lease is.
+func TestHalfOpenConnection(t *testing.T) {
+	w := &wire{}
+	defer w.cut()
+	o := options(t)
+	o.Dial, o.Lease = w.dial, time.Hour
+	s := open(t, o)
+	for n := range 3 {
+		if _, err := put(t.Context(), s, "k", fmt.Sprint(n)); err != nil {
+			t.Fatal(err)
+		}
+		w.abandon()
+		if _, err := put(t.Context(), s, "other", "x"); !is[*store.Unavailable](err) {
+			t.Errorf("on a dead connection: %v", err)
+		}
+	}
+	if got := get(t, s, "k"); got != "2" {
+		t.Errorf("it is %q", got)
+	}
+}
+
+// TestServerThatLost has the server lose what it acknowledged, as a standby does
+// that takes over without all of it: the writer does not go on.
+func TestServerThatLost(t *testing.T) {
+	for what, loss := range map[string]string{
+		"the newest row": `delete from ingot.rows where k like 'log/%2'; update ingot.rows set v = (select v from ingot.rows where k = 'saved') where k = 'meta/head'`,
+		"the fence":      `update ingot.fence set number = 0`,
+	} {
+		w := &wire{}
+		o := options(t)
+		o.Dial = w.dial
+		s := open(t, o)
+		if _, err := put(t.Context(), s, "k", "1"); err != nil {
+			t.Fatal(err)
+		}
+		ask(t, o.DSN, `insert into ingot.rows select 'saved', v from ingot.rows where k = 'meta/head'`)
+		if _, err := put(t.Context(), s, "k", "2"); err != nil {
+			t.Fatal(err)
+		}
+		ask(t, o.DSN, loss)
+		w.cut()
+		for range 2 { // the first may meet the broken connection alone
+			if _, err := put(t.Context(), s, "k", "3"); !is[*store.Unavailable](err) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		within(t, "Failed", s.Failed())
+		if !is[*store.Damaged](s.Err()) {
+			t.Errorf("%s: the store has stopped with %v", what, s.Err())
+		}
+		s.Close()
+	}
+}
+
 // TestStandby reads from a hot standby what the primary acknowledged, in order.
 func TestStandby(t *testing.T) {
 	srv, err := postgrestest.Start()

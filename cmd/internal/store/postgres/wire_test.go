@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // wire stands between a store and its server, and can cut connections.
@@ -60,6 +61,16 @@ func (w *wire) cut() {
 	clear(w.conns)
 }
 
+// abandon breaks every connection without the server noticing, as a network does
+// that swallows packets.
+func (w *wire) abandon() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.conns {
+		c.dead.Store(true)
+	}
+}
+
 // strikes counts a message of the client's, and returns the fault that it meets.
 func (w *wire) strikes(msg []byte) *fault {
 	w.mu.Lock()
@@ -78,10 +89,29 @@ func (w *wire) strikes(msg []byte) *fault {
 // cable is one connection.
 type cable struct {
 	net.Conn
-	w *wire
+	w    *wire
+	dead atomic.Bool
+}
+
+func (c *cable) Read(msg []byte) (int, error) {
+	if c.dead.Load() {
+		return 0, errCut
+	}
+	return c.Conn.Read(msg)
+}
+
+// Close leaves the server's end of an abandoned connection open until cut.
+func (c *cable) Close() error {
+	if c.dead.Load() {
+		return nil
+	}
+	return c.Conn.Close()
 }
 
 func (c *cable) Write(msg []byte) (int, error) {
+	if c.dead.Load() {
+		return 0, errCut
+	}
 	f := c.w.strikes(msg)
 	if f == nil {
 		return c.Conn.Write(msg)
