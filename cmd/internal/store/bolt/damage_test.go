@@ -162,6 +162,31 @@ func mutate(b []byte, draw func() uint32, n int) {
 	}
 }
 
+// TestATreeThatMeetsItself would keep bbolt walking until its stack overflows.
+func TestATreeThatMeetsItself(t *testing.T) {
+	raw := sample(t)
+	found := 0
+	for at := 0; at < len(raw); at += 4096 {
+		if raw[at+8] != branchPage || raw[at+10] < 2 || raw[at+11] != 0 {
+			continue
+		}
+		for twig, to := range map[string][]byte{"its neighbour's": raw[at+24 : at+32], "its own": raw[at : at+8]} {
+			b := slices.Clone(raw)
+			copy(b[at+40:], to) // of the second twig
+			err := follow(bytes.NewReader(b), int64(len(b)))
+			if err == nil { // nobody comes by here any more
+				continue
+			}
+			if found++; !strings.Contains(err.Error(), "two places") || exercise(t, place(t, b)) {
+				t.Errorf("%s: %v", twig, err)
+			}
+		}
+	}
+	if found < 2 {
+		t.Error("the sample has no branch")
+	}
+}
+
 // TestSoundFilesPass: no refusal is false. Values of many sizes, deletions and
 // trims give pages of every kind.
 func TestSoundFilesPass(t *testing.T) {

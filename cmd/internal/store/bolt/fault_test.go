@@ -3,6 +3,7 @@ package bolt
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -173,6 +174,40 @@ func stopped(t *testing.T, s *Store) {
 	<-s.Failed()
 	if s.Err() == nil {
 		t.Error("no reason")
+	}
+}
+
+// TestNoViewSeesAFailedCommit, not even before the committer has heard of it.
+func TestNoViewSeesAFailedCommit(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "db"), Options{})
+	defer s.Close()
+	onWrite(s, func(real write) write {
+		return func(b []byte, at int64) (int, error) {
+			n, err := real(b, at)
+			if isMeta(at) {
+				err = syscall.EIO
+			}
+			return n, err
+		}
+	})
+	b, err := s.begin() // the committer is at rest
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Apply(maps.All(map[string]store.Change{"a": {}})); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Commit(); !errors.Is(err, syscall.EIO) {
+		t.Fatal(err)
+	}
+	b.Rollback()
+	err = s.View(t.Context(), func(store.Reader) error { t.Error("a view"); return nil })
+	var u *store.Unavailable
+	if !errors.As(err, &u) {
+		t.Error(err)
+	}
+	if _, err := s.Update(t.Context(), func(store.Tx) error { t.Error("ran"); return nil }); err == nil || s.Err() == nil {
+		t.Error("a commit followed:", err)
 	}
 }
 
