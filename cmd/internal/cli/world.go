@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"io"
+	"net"
+	"path/filepath"
+	"time"
+)
+
+// A World is all that the command line has of the outside. A main fills it.
+type World struct {
+	In       io.Reader
+	Out, Err io.Writer
+
+	// OutTerminal and ErrTerminal say whether a person reads them directly.
+	OutTerminal, ErrTerminal bool
+	// Prompt asks on the terminal and reads a line without echo. It is nil where
+	// standard input is no terminal: then nothing is ever asked.
+	Prompt func(question string) ([]byte, error)
+
+	Env     func(name string) string // "" where it is not set
+	Now     func() time.Time
+	Entropy io.Reader // for Idempotency-Keys
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	Roots   *x509.CertPool // nil: the system's
+	Version string         // "" is "devel"
+}
+
+// Run carries out one command and returns its exit code.
+func Run(ctx context.Context, w World, args []string) int {
+	a := &app{World: w}
+	root := a.root()
+	root.SetArgs(args)
+	return int(a.finish(root.ExecuteContext(ctx)))
+}
+
+// app is one run of the command line.
+type app struct {
+	World
+	given   globals
+	started bool // a verb began: errors are no longer of the command line's form
+}
+
+// globals are the flags of every command.
+type globals struct {
+	context, server, pin, keyFile string
+
+	output, jq string
+	json       bool
+	timeout    time.Duration
+}
+
+// defaultTimeout bounds a command that does not watch.
+const defaultTimeout = time.Minute
+
+// configDir is where contexts are kept.
+func (a *app) configDir() string {
+	return filepath.Join(cmp.Or(a.Env("XDG_CONFIG_HOME"), filepath.Join(a.Env("HOME"), ".config")), "ingot")
+}
+
+// cacheDir is where completion remembers names.
+func (a *app) cacheDir() string {
+	return filepath.Join(cmp.Or(a.Env("XDG_CACHE_HOME"), filepath.Join(a.Env("HOME"), ".cache")), "ingot")
+}
