@@ -142,6 +142,19 @@ func certificate(c Config, out Outside) (*pin.Source, error) {
 	return pin.SelfSigned(pin.Maker{Dir: c.State, Names: c.TLS.Names, Now: out.Now, Entropy: out.Entropy}, out.Log)
 }
 
+// Pin is the pin of the key that the TCP listeners show. At the first start there is
+// none yet, and the key is made.
+func Pin(c Config, out Outside) (string, error) {
+	if err := os.MkdirAll(c.State, 0o700); err != nil {
+		return "", err
+	}
+	cert, err := certificate(c, out)
+	if err != nil {
+		return "", err
+	}
+	return cert.Pin().String(), nil
+}
+
 // maxDSN bounds the file with a connection string, in bytes.
 const maxDSN = 4096
 

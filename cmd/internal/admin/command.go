@@ -37,14 +37,14 @@ type tool struct {
 func Command(w World) *cobra.Command {
 	t := &tool{World: w}
 	root := &cobra.Command{Use: "ingotd", Short: "The control plane of a site", Version: Version, SilenceUsage: true, SilenceErrors: true,
-		Long: "ingotd keeps what is known of every machine of a site, and decides what becomes\nof it. Without a command it shows this page; ingotd run serves."}
+		Long: "ingotd keeps what is known of every machine of a site, and decides what becomes\nof it. Without a command it shows this page; ingotd serve serves."}
 	root.SetIn(w.In)
 	root.SetOut(w.Out)
 	root.SetErr(w.Err)
 	root.PersistentFlags().StringVarP(&t.file, "config", "c", "/etc/ingot/ingotd.yaml", "configuration file; defaults hold where it is missing only if it was not named")
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "answer in JSON")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &Usage{err} })
-	root.AddCommand(t.runCommand(), t.configCommand(), t.backupCommand(), t.restoreCommand(), t.operatorCommand())
+	root.AddCommand(t.runCommand(), t.pinCommand(), t.configCommand(), t.backupCommand(), t.restoreCommand(), t.operatorCommand())
 	return root
 }
 

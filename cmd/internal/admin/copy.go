@@ -17,7 +17,7 @@ func (t *tool) backupCommand() *cobra.Command {
 	var plain bool
 	cmd := &cobra.Command{Use: "backup FILE", Short: "Copy the store of the running control plane, encrypted",
 		Long: "backup copies the store while the control plane goes on, encrypted to\nbackup.recipients of the configuration. The file is there whole or not at all.\nThe master secret is not in it: keep that apart, in a place of its own.",
-		Args: cobra.ExactArgs(1), Example: "  ingotd backup /backup/site-$(date +%F).age", RunE: func(cmd *cobra.Command, args []string) error {
+		Args: cobra.ExactArgs(1), Example: "  ingotd backup site-$(date +%F).age", RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := t.load(cmd)
 			if err != nil {
 				return err
@@ -72,7 +72,7 @@ func (t *tool) restoreCommand() *cobra.Command {
 	var keep, yes bool
 	cmd := &cobra.Command{Use: "restore FILE", Short: "Make a copy the site's store, as another life of it",
 		Long: "restore takes a copy as the site's own. Whatever was revoked after the copy was\nmade must not come back to life: every machine's identity is revoked, setups in\nprogress end, and claim codes, tokens, sessions and keys are void. Machines with\na bound key register again, booters and programs get new keys, and operators\nsign in again. Stop ingotd first, and move the old store and its mark aside.",
-		Args: cobra.ExactArgs(1), Example: "  ingotd restore --identity /root/backup.key --yes /backup/site-2026-05-01.age", RunE: func(cmd *cobra.Command, args []string) error {
+		Args: cobra.ExactArgs(1), Example: "  ingotd restore --identity backup.key --yes site-2026-05-01.age", RunE: func(cmd *cobra.Command, args []string) error {
 			if !yes {
 				return &Usage{errors.New("restore ends every key and session of the site; repeat it with --yes")}
 			}
@@ -116,5 +116,5 @@ func (t *tool) restore(cmd *cobra.Command, c daemon.Config, path, identity strin
 		return err
 	}
 	return t.say(map[string]any{"head": r.Head.String(), "machines": r.Machines, "voided": r.Voided},
-		"the site stands as of %s\n%d machines must prove themselves anew; %d credentials are void\nnext: ingotd run, then mint keys for the booters", r.Head, r.Machines, r.Voided)
+		"the site stands as of %s\n%d machines must prove themselves anew; %d credentials are void\nnext: ingotd serve, then mint keys for the booters", r.Head, r.Machines, r.Voided)
 }

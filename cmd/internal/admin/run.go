@@ -11,7 +11,7 @@ import (
 )
 
 func (t *tool) runCommand() *cobra.Command {
-	return &cobra.Command{Use: "run", Short: "Serve the site until a signal ends it", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) (err error) {
+	return &cobra.Command{Use: "serve", Aliases: []string{"run"}, Short: "Serve the site until a signal ends it", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) (err error) {
 		c, err := t.load(cmd)
 		if err != nil {
 			return err
@@ -67,4 +67,20 @@ func address(l daemon.Listener, c daemon.Config) string {
 		return c.Listen.Unix
 	}
 	return l.Addr().String()
+}
+
+func (t *tool) pinCommand() *cobra.Command {
+	return &cobra.Command{Use: "pin", Short: "Show the pin by which clients know this control plane", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		c, err := t.load(cmd)
+		if err != nil {
+			return err
+		}
+		out := t.Outside
+		out.Log = t.logger(c)
+		p, err := daemon.Pin(c, out)
+		if err != nil {
+			return err
+		}
+		return t.say(map[string]string{"pin": p}, "%s", p)
+	}}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/control"
+	"github.com/ingotmetal/ingot/cmd/internal/serve"
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 	"github.com/ingotmetal/ingot/statemachine/journal"
 )
@@ -98,7 +99,7 @@ func (s *Server) eventStream(ctx context.Context, in *api.EventStream, w http.Re
 		if len(page.Events) == 0 {
 			f.After = max2(f.After, rev)
 		}
-		if err := s.wait(ctx, rev, &out); err != nil {
+		if more, err := s.wait(ctx, rev, &out); !more || err != nil {
 			return err
 		}
 	}
@@ -122,21 +123,24 @@ func (s *Server) eventsAfter(ctx context.Context, f journal.Filter) (page contro
 	return page, rev, err
 }
 
-// wait waits for news after a revision, and keeps the stream alive meanwhile.
-func (s *Server) wait(ctx context.Context, rev store.Rev, out *stream) error {
+// wait waits for news after a revision, and keeps the stream alive meanwhile. False
+// ends the stream: the server stops, and the reader goes on elsewhere.
+func (s *Server) wait(ctx context.Context, rev store.Rev, out *stream) (bool, error) {
 	tick := time.NewTicker(keepAlive)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, ctx.Err()
 		case <-s.Door.Store().Failed():
-			return &store.Unavailable{Err: s.Door.Store().Err()}
+			return false, &store.Unavailable{Err: s.Door.Store().Err()}
+		case <-serve.Stopping(ctx):
+			return false, nil
 		case <-s.Door.Store().Changed(rev):
-			return nil
+			return true, nil
 		case <-tick.C:
 			if err := out.comment(); err != nil {
-				return err
+				return false, err
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/serve"
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 )
 
@@ -31,6 +32,8 @@ func (s *Server) poll(ctx context.Context, wait time.Duration, look func(store.R
 		case <-s.Door.Store().Failed():
 			return &store.Unavailable{Err: s.Door.Store().Err()}
 		case <-end.C:
+			last = true
+		case <-serve.Stopping(ctx): // the caller goes on elsewhere
 			last = true
 		case <-s.Door.Store().Changed(rev):
 		}
