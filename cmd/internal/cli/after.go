@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -59,11 +60,22 @@ func (v *verb) keepToken(c *connection, raw []byte) ([]byte, error) {
 	if c.where.KeyFile != "" {
 		v.note("note: the context has a key file, which goes before the session: ingot context set %s --key-file ''", c.where.name)
 	}
-	kept := struct {
-		Session api.SessionView `json:"session"`
-		Kept    string          `json:"kept_in"`
-	}{out.Session, c.where.name}
-	return must(kept), nil
+	return must(keptSession{out.Session, c.where.name}), nil
+}
+
+// keptSession is the answer to a sign-in whose token went into a context.
+type keptSession struct {
+	Session api.SessionView `json:"session"`
+	Kept    string          `json:"kept_in"`
+}
+
+// signedIn tells people of a session that was kept.
+func (v *verb) signedIn(raw []byte) (string, bool) {
+	var k keptSession
+	if v.def.Name != api.SessionOpen.Name || json.Unmarshal(raw, &k) != nil || k.Kept == "" {
+		return "", false
+	}
+	return fmt.Sprintf("signed in as %s until %s; kept in the context %s\n", clean(k.Session.Operator), k.Session.Ends.UTC().Format(time.RFC3339), k.Kept), true
 }
 
 // dropToken forgets the context's token after its session was closed.

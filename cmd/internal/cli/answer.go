@@ -52,6 +52,9 @@ func (v *verb) answer(ctx context.Context, raw []byte) error {
 		}
 		return v.table(items)
 	}
+	if text, ok := v.signedIn(raw); ok {
+		return v.print(text)
+	}
 	out := reflect.New(v.op.Out())
 	if err := json.Unmarshal(raw, out.Interface()); err != nil {
 		return &Refusal{"the answer cannot be read: " + err.Error(), "use -o json, or a newer ingot", "UNAVAILABLE"}

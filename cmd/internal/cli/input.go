@@ -38,6 +38,9 @@ func (v *verb) input(words []string) (reflect.Value, error) {
 			return in, err
 		}
 	}
+	if err := v.saysSomething(); err != nil {
+		return in, err
+	}
 	return in, v.whole(in)
 }
 

@@ -117,6 +117,9 @@ func (p *param) take(v reflect.Value, text string) error {
 // appendTo reads a list: words with commas between, or one object.
 func (p *param) appendTo(v reflect.Value, text string) error {
 	words := strings.Split(text, ",")
+	if text == "" {
+		words = nil // an empty list
+	}
 	if p.field.Elem == api.Object {
 		words = []string{text}
 	}

@@ -189,6 +189,9 @@ func (v *verb) run(ctx context.Context, c *cobra.Command, words []string) error 
 	}
 	ctx, done := v.bounded(ctx)
 	defer done()
+	if err := v.overlay(ctx, conn, base); err != nil {
+		return err
+	}
 	return v.do(ctx, conn, base, words)
 }
 

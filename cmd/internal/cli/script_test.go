@@ -1,0 +1,96 @@
+package cli_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ingotmetal/ingot/cmd/internal/cli"
+	"github.com/ingotmetal/ingot/identity/bundle"
+)
+
+// TestMain lets this binary be the program ingot, in scripts.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ingot": func() {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		code := cli.Run(ctx, cli.World{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv, Now: time.Now, Entropy: rand.Reader, Dial: (&net.Dialer{}).DialContext}, os.Args[1:])
+		stop()
+		os.Exit(code)
+	}})
+}
+
+// A script has a site of its own: $SERVER is its address, $TLS the same with a
+// certificate that nobody vouches for, $HOST as the host itself sees it. Its machine
+// is $UUID with $MAC, and its agent's key $AGENT.
+func TestScripts(t *testing.T) {
+	agent, err := bundle.NewPrivateKey([bundle.KeySize]byte{7})
+	must(t, err)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			s := newSite(t)
+			env.Defer(s.close)
+			env.Setenv("SERVER", s.remote)
+			env.Setenv("TLS", s.tls)
+			env.Setenv("HOST", s.host)
+			env.Setenv("UUID", "6b1f2c3d-0001-4000-8000-000000000001")
+			env.Setenv("MAC", "02:00:00:00:00:01")
+			env.Setenv("AGENT", agent.Public().String())
+			env.Setenv("HOME", env.WorkDir)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"ends":   ends,
+			"let":    let,
+			"unseal": func(ts *testscript.TestScript, _ bool, args []string) { unseal(ts, agent, args) },
+		},
+		RequireExplicitExec: false,
+	})
+}
+
+// ends CODE COMMAND... runs a command that must end with a code.
+func ends(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		failed, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = failed.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%q ended with %d, want %d", args[1:], got, want)
+	}
+}
+
+// let NAME FILE sets a variable to what a file has.
+func let(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+// unseal FILE SERVER is what an agent does: it opens the bundle that `setup drain`
+// printed, and prints its key.
+func unseal(ts *testscript.TestScript, agent bundle.PrivateKey, args []string) {
+	var b struct {
+		Epoch  uint64 `json:"epoch"`
+		Bundle string `json:"bundle"`
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &b))
+	keys, err := agent.Open(args[1], b.Epoch, b.Bundle)
+	ts.Check(err)
+	_, err = ts.Stdout().Write([]byte(keys.Key.Show() + "\n"))
+	ts.Check(err)
+}
