@@ -174,33 +174,45 @@ func TestHandlersHaveADeadlineUnlessTheyWait(t *testing.T) {
 }
 
 // The time to read a body in is over once it is read: what is left of it must
-// not end a handler that works longer.
+// not end a handler that works longer, nor a long poll, which has no body.
 func TestTheBodysDeadlineEndsWithIt(t *testing.T) {
 	opts := open()
 	opts.BodyTimeout = 30 * time.Millisecond
-	srv := httptest.NewServer(mounted(t, opts, []api.Any{pour}, httpop.Handle(pour, func(ctx context.Context, in *pourIn) (cup, error) {
+	work := func(ctx context.Context) (cup, error) {
 		select {
 		case <-ctx.Done():
 			return cup{}, ctx.Err()
 		case <-time.After(4 * opts.BodyTimeout):
-			return cup{Name: in.Cup}, nil
+			return cup{}, nil
 		}
-	})))
+	}
+	srv := httptest.NewServer(mounted(t, opts, []api.Any{pour, look},
+		httpop.Handle(pour, func(ctx context.Context, _ *pourIn) (cup, error) { return work(ctx) }),
+		httpop.Handle(look, func(ctx context.Context, _ *api.LongPoll) (cup, error) { return work(ctx) })))
 	defer srv.Close()
-	post := func(body io.Reader) *http.Response {
-		res, err := srv.Client().Post(srv.URL+"/v1/cups/red", "application/json", body)
+	slow, hold := io.Pipe()
+	defer hold.Close()
+	for _, c := range []struct {
+		name, method, path string
+		body               io.Reader
+		status             int
+	}{
+		{"a change", "POST", "/v1/cups/red", strings.NewReader(`{"drink":"tea"}`), 200},
+		{"a long poll", "GET", "/v1/cups", nil, 200},
+		{"a body that never comes", "POST", "/v1/cups/red", slow, 400},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), c.method, srv.URL+c.path, c.body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer res.Body.Close()
-		return res
-	}
-	if res := post(strings.NewReader(`{"drink":"tea"}`)); res.StatusCode != 200 {
-		t.Errorf("%s", res.Status)
-	}
-	slow, hold := io.Pipe()
-	defer hold.Close()
-	if res := post(slow); res.StatusCode != 400 {
-		t.Errorf("a body that never comes: %s", res.Status)
+		req.Header.Set("Content-Type", "application/json")
+		res, err := srv.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != c.status {
+			t.Errorf("%s: %s, want %d", c.name, res.Status, c.status)
+		}
 	}
 }
