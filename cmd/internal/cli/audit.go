@@ -3,10 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"iter"
 	"os"
 	"reflect"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,19 +15,22 @@ import (
 	"github.com/ingotmetal/ingot/statemachine/journal"
 )
 
-// auditVerify walks the audit chain here, so that it need not be believed.
+// live names the server's own rows among the pieces of a chain.
+const live = "live"
+
+// auditVerify walks the audit chain here, so that nobody need be believed.
 func (a *app) auditVerify() *cobra.Command {
 	var heads []string
-	c := a.leaf("verify FILE...|live", "Verify the audit chain: files in their order, or live, the server's rows", "ingot audit verify sealed-1.log export.log --head 812:9f86d081...", nil)
+	c := a.leaf("verify FILE...|live", "Verify the audit chain: files in their order, and live for the server's rows", "ingot audit verify sealed-1.log live --head 812:9f86d081...", nil)
 	c.Args = between(1, -1)
 	c.ValidArgsFunction = nil // files
-	c.Flags().StringSliceVar(&heads, "head", nil, "a head that the chain must have, as `ingot audit head` printed it (repeat for more)")
+	c.Flags().StringArrayVar(&heads, "head", nil, "a `HEAD` that the chain must have, as 'ingot audit head' printed it (repeat for more)")
 	c.RunE = func(c *cobra.Command, words []string) error {
 		a.started = true
 		if err := a.begin(c); err != nil {
 			return err
 		}
-		w := walk{app: a, known: nil}
+		w := walk{app: a}
 		for _, text := range heads {
 			h, err := journal.ParseHead(text)
 			if err != nil {
@@ -34,59 +38,95 @@ func (a *app) auditVerify() *cobra.Command {
 			}
 			w.known = append(w.known, h)
 		}
-		for _, name := range words {
-			if err := w.segment(c.Context(), name); err != nil {
-				return err
-			}
-		}
-		return w.end(c.Context())
+		return w.verify(c.Context(), words)
 	}
 	return c
 }
 
-// A walk goes along a chain in several pieces.
+// A walk goes along a chain in one or several pieces.
 type walk struct {
 	*app
 	known []journal.Head
-	begun bool
-	first journal.Head // before the first row that was read
-	at    journal.Head
-	rows  uint64
+
+	name string       // of the piece that is read
+	from journal.Head // before the first row
+	last uint64       // revision of the last row that was read
+	rows uint64
+	fail error // of a piece that is no stream, cannot be read, or does not follow
 }
 
-// segment verifies one piece, which must go on where the last one ended.
-func (w *walk) segment(ctx context.Context, name string) error {
-	src, err := w.source(ctx, name)
+// verify walks all pieces as one chain.
+func (w *walk) verify(ctx context.Context, names []string) error {
+	first, err := w.open(ctx, names[0])
 	if err != nil {
 		return err
+	}
+	defer first.Close()
+	s, err := journal.ReadStream(first)
+	if err != nil {
+		return w.harmed(err)
+	}
+	w.from, w.last = s.From, s.From.Revision
+	head, err := journal.Verify(s.From, w.pieces(ctx, s, names[1:]), w.known...)
+	switch {
+	case w.fail != nil:
+		return w.fail
+	case err != nil:
+		return w.harmed(err)
+	}
+	return w.sound(ctx, head)
+}
+
+// pieces yields the rows of a stream, and then those of the other pieces.
+func (w *walk) pieces(ctx context.Context, s *journal.Stream, names []string) iter.Seq2[journal.Row, error] {
+	return func(yield func(journal.Row, error) bool) {
+		if !w.piece(s, yield) {
+			return
+		}
+		for _, name := range names {
+			if !w.next(ctx, name, yield) {
+				return
+			}
+		}
+	}
+}
+
+func (w *walk) piece(s *journal.Stream, yield func(journal.Row, error) bool) bool {
+	for row, err := range s.Rows() {
+		if err == nil {
+			w.last, w.rows = row.Revision, w.rows+1
+		}
+		if !yield(row, err) || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// next reads one more piece, which must begin where the one before ended.
+func (w *walk) next(ctx context.Context, name string, yield func(journal.Row, error) bool) bool {
+	src, err := w.open(ctx, name)
+	if err != nil {
+		w.fail = err
+		return false
 	}
 	defer src.Close()
 	s, err := journal.ReadStream(src)
 	if err != nil {
-		return w.harmed(name, err)
+		w.fail = w.harmed(err)
+		return false
 	}
-	if w.begun && s.From != w.at {
-		return &Refusal{name + " begins after " + s.From.String() + ", and the piece before it ends at " + w.at.String(), "give the pieces in their order, all of them", "INVALID_STATE"}
+	if s.From.Revision != w.last {
+		w.fail = &unsound{fmt.Sprintf("%s begins after revision %d, and the rows before it end at %d", name, s.From.Revision, w.last)}
+		return false
 	}
-	if !w.begun {
-		w.first, w.begun = s.From, true
-	}
-	if w.at, err = journal.Verify(s.From, s.Rows()); err != nil {
-		return w.harmed(name, err)
-	}
-	return w.meet(name, s.From, src)
+	return w.piece(s, yield)
 }
 
-// meet checks the known heads that lie in the piece that was just walked.
-func (w *walk) meet(name string, from journal.Head, src io.Closer) error {
-	w.rows += w.at.Revision - from.Revision
-	_ = src.Close()
-	return nil
-}
-
-// source opens a file, or the server's own rows.
-func (w *walk) source(ctx context.Context, name string) (io.ReadCloser, error) {
-	if name != "live" {
+// open opens a file, or the server's rows after those that were read.
+func (w *walk) open(ctx context.Context, name string) (io.ReadCloser, error) {
+	w.name = name
+	if name != live {
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, usage("%v", err)
@@ -98,17 +138,16 @@ func (w *walk) source(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := api.AuditRows{After: w.at.Revision}
-	return v.open(ctx, conn, reflect.ValueOf(&in))
+	return v.open(ctx, conn, reflect.ValueOf(&api.AuditRows{After: w.last}))
 }
 
-// harmed says where the chain breaks.
-func (w *walk) harmed(name string, err error) error {
+// harmed says in which piece the chain breaks.
+func (w *walk) harmed(err error) error {
 	if b, ok := errors.AsType[*journal.Broken](err); ok {
-		return &broken{name, b}
+		return &broken{w.name, b}
 	}
 	if bad, ok := errors.AsType[*journal.Malformed](err); ok {
-		return &Refusal{name + ": " + bad.Error(), "", "UNSUPPORTED"}
+		return &unsound{w.name + ": " + bad.Error()}
 	}
 	return err
 }
@@ -119,15 +158,29 @@ type broken struct {
 	*journal.Broken
 }
 
+// Error names the piece, the first harm and the revision.
 func (e *broken) Error() string { return e.name + ": " + e.Broken.Error() }
 
 func (*broken) exit() Exit { return Other }
 
-func (w *walk) end(ctx context.Context) error {
+// An unsound chain is one that cannot be walked: a piece is no piece, or does not
+// follow on the one before. To whoever relies on the chain it is as bad as a broken
+// one, and ends with the same exit code.
+type unsound struct{ what string }
+
+// Error says what is wrong, and what to give instead.
+func (e *unsound) Error() string {
+	return withNext(e.what, "give all pieces in the order of their revisions, as `ingot audit rows --to FILE` writes them")
+}
+
+// Code is the error's wire name (API-3).
+func (*unsound) Code() string { return "INVALID_STATE" }
+
+func (*unsound) exit() Exit { return Other }
+
+func (w *walk) sound(ctx context.Context, head journal.Head) error {
 	if w.structured() {
-		return w.value(ctx, "audit.verify", must(map[string]any{"from": w.first.String(), "head": w.at.String(), "rows": w.rows}))
+		return w.value(ctx, "audit.verify", must(map[string]any{"from": w.from.String(), "head": head.String(), "rows": w.rows, "sound": true}))
 	}
-	var b strings.Builder
-	b.WriteString("sound: " + w.first.String() + "\n    to " + w.at.String() + "\n")
-	return w.printf("%s%d rows; keep the last line where the store's keeper cannot write, and give it as --head next time\n", b.String(), w.rows)
+	return w.printf("sound: %d rows\nfrom:  %s\nhead:  %s\nKeep the head where the store's keeper cannot write, and give it as --head next time.\n", w.rows, w.from, head)
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
-	"github.com/ingotmetal/ingot/cmd/internal/pin"
 )
 
 // tries is how often a call is made that meets no answer, and mostWait the longest
@@ -78,14 +77,8 @@ func retry(err error, try int) (time.Duration, bool) {
 	if !ok || errors.Is(lost, context.Canceled) || errors.Is(lost, context.DeadlineExceeded) {
 		return 0, false
 	}
-	return wait, !untrusted(lost)
-}
-
-// untrusted reports whether the server showed a key that is not believed: trying
-// again makes it no better.
-func untrusted(err error) bool {
-	_, wrong := errors.AsType[*pin.Mismatch](err)
-	return wrong || explained(err, Context{}) != err
+	better := explained(lost, Context{}) // a key that is not believed is no better in a second
+	return wait, better == error(lost) || codeOf(better) != "UNAUTHENTICATED"
 }
 
 // pause waits, or returns ctx's error.

@@ -147,6 +147,19 @@ func (a *app) credential(t Context) (api.Credential, error) {
 // explained turns what TLS met at a first contact into what a person can do. Nothing
 // was sent: the handshake did not end.
 func explained(err error, t Context) error {
+	if wrong, ok := errors.AsType[*pin.Mismatch](err); ok {
+		return &Refusal{
+			t.Server + " presented the key " + wrong.Presented.String() + ", which is not the one that is trusted; nothing was sent",
+			"compare it with what `ingotd pin` prints on the server: if they are equal, ingot context set " + cmp.Or(t.name, "NAME") + pinFlags(t, wrong.Presented) + "; if not, this is another server",
+			"UNAUTHENTICATED",
+		}
+	}
+	if none, ok := errors.AsType[*pin.NoCertificate](err); ok {
+		return &Refusal{none.Error(), "", "UNAUTHENTICATED"}
+	}
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
+		return &Refusal{t.Server + " cannot be reached: " + dial.Err.Error() + "; nothing was sent", "is ingotd running there, and is the address right? (ingot context list)", "UNAVAILABLE"}
+	}
 	bad, ok := errors.AsType[*tls.CertificateVerificationError](err)
 	if !ok || len(bad.UnverifiedCertificates) == 0 {
 		return err

@@ -98,15 +98,16 @@ func about(p *api.Problem) (out []string) {
 	for _, f := range p.Fields {
 		add(true, "%s: want %s", f.Field, strings.TrimPrefix(f.Want, "want "))
 	}
-	add(p.State != "", "state: %s", p.State)
-	add(len(p.Legal) > 0, "legal now: %s", strings.Join(p.Legal, ", "))
+	says := func(words string) bool { return words == "" || strings.Contains(p.Detail, words) }
+	add(!says(p.State), "state: %s", p.State)
+	add(!says(strings.Join(p.Legal, ", ")), "legal now: %s", strings.Join(p.Legal, ", "))
 	if h := p.Holder; h != nil {
 		add(true, "held by: %s, %s, attempt %d", h.Holder, h.State, h.Epoch)
 	}
 	add(p.Count > 0, "in the way: %d", p.Count)
 	add(p.RetryAfter > 0, "try again in: %ds", p.RetryAfter)
 	add(p.Reason != "", "reason: %s (ingot explain %s)", p.Reason, p.Reason)
-	add(p.Requirement != "", "by: %s", p.Requirement)
+	add(!says(p.Requirement), "by: %s", p.Requirement)
 	add(p.Next != "", "next: %s", p.Next)
 	return out
 }

@@ -51,9 +51,10 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ends":   ends,
-			"let":    let,
-			"unseal": func(ts *testscript.TestScript, _ bool, args []string) { unseal(ts, agent, args) },
+			"ends":    ends,
+			"let":     let,
+			"cut-pin": cutPin,
+			"unseal":  func(ts *testscript.TestScript, _ bool, args []string) { unseal(ts, agent, args) },
 		},
 		RequireExplicitExec: false,
 	})
@@ -79,6 +80,16 @@ func ends(ts *testscript.TestScript, _ bool, args []string) {
 // let NAME FILE sets a variable to what a file has.
 func let(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+// cutPin FILE prints the pin that an error told of.
+func cutPin(ts *testscript.TestScript, _ bool, args []string) {
+	_, rest, ok := strings.Cut(ts.ReadFile(args[0]), "sha256/")
+	if !ok || len(rest) < 44 {
+		ts.Fatalf("no pin")
+	}
+	_, err := ts.Stdout().Write([]byte("sha256/" + rest[:44] + "\n"))
+	ts.Check(err)
 }
 
 // unseal FILE SERVER is what an agent does: it opens the bundle that `setup drain`
