@@ -180,7 +180,7 @@ func (endless) Read(b []byte) (int, error) {
 
 func TestAnswersAreBounded(t *testing.T) {
 	c := &Client{Base: "http://ingot.test", HTTP: &http.Client{Transport: endless{}}}
-	if _, err := NodeListing.Call(t.Context(), c, &NodeList{}); code(err) != "UNAVAILABLE" {
+	if _, err := NodeListing.Call(t.Context(), c, &NodeList{}); code(err) != "UNAVAILABLE" || !strings.Contains(err.Error(), "more than") {
 		t.Error(err)
 	}
 }

@@ -75,6 +75,14 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
+// An event without an end is given up once it is too long, and not kept for ever.
+func TestEndlessEventsAreGivenUp(t *testing.T) {
+	rest := strings.NewReader(strings.Repeat("data: "+strings.Repeat("x", 1000)+"\n", 8*maxEvent/1000))
+	if _, err := collect(rest); code(err) != "INVALID_INPUT" || rest.Len() < 6*maxEvent {
+		t.Errorf("%v with %d bytes to come", err, rest.Len())
+	}
+}
+
 func TestFollow(t *testing.T) {
 	raw := stream(t, happened...)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
