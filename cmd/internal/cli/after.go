@@ -138,7 +138,7 @@ func (v *verb) planPage(p *api.SetupPlan) error {
 		b.WriteString("warning:   " + clean(w) + "\n")
 	}
 	if cmd := v.approval(p); cmd != "" {
-		b.WriteString("\nNothing was written. To write exactly this:\n  " + cmd + "\n")
+		b.WriteString("\nNothing was written. To write exactly this:\n  " + clean(cmd) + "\n")
 	}
 	return v.print(b.String())
 }

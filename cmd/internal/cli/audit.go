@@ -138,7 +138,8 @@ func (w *walk) open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.open(ctx, conn, reflect.ValueOf(&api.AuditRows{After: w.last}))
+	body, err := v.open(ctx, conn, reflect.ValueOf(&api.AuditRows{After: w.last}))
+	return body, err
 }
 
 // harmed says in which piece the chain breaks.

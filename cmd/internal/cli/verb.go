@@ -187,6 +187,7 @@ func (v *verb) run(ctx context.Context, c *cobra.Command, words []string) error 
 	if err != nil {
 		return err
 	}
+	defer conn.HTTP.CloseIdleConnections()
 	ctx, done := v.bounded(ctx)
 	defer done()
 	if err := v.overlay(ctx, conn, base); err != nil {

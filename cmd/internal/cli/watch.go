@@ -79,7 +79,6 @@ func (v *verb) reached(raw []byte) bool {
 type watcher struct {
 	*verb
 	seen map[string]any
-	last string // what was last told
 }
 
 // ended is the error of a wait that ran out of time or was interrupted.
@@ -94,10 +93,23 @@ func (w *watcher) ended(ctx context.Context, err error) error {
 	if len(w.until) > 0 {
 		what += " before " + strings.Join(w.until, " or ")
 	}
-	if w.last != "" {
-		what += "; last seen: " + w.last
+	if seen := w.state(); seen != "" {
+		what += "; last seen: " + seen
 	}
 	return &Ended{What: what, Next: "the same command goes on waiting; it changes nothing"}
+}
+
+// state is what the fields of --until were last.
+func (w *watcher) state() string {
+	var out []string
+	for _, u := range w.until {
+		path, _, _ := strings.Cut(u, "=")
+		for _, x := range w.seen {
+			out = append(out, path+"="+brief(pick(x, path)))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), ", ")
 }
 
 // show prints what is new: all at first, then a line for each thing that is other.
@@ -164,8 +176,7 @@ func (w *watcher) say(ctx context.Context, id string, was, now any) error {
 	case now != nil:
 		what = strings.Join(differences(was, now, ""), ", ")
 	}
-	w.last = strings.TrimSpace(clean(id) + " " + what)
-	return w.printf("%s %s\n", w.Now().UTC().Format(time.RFC3339), w.last)
+	return w.printf("%s %s\n", w.Now().UTC().Format(time.RFC3339), strings.TrimSpace(clean(id)+" "+what))
 }
 
 // differences lists which fields are other, in the order of their names.

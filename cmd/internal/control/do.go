@@ -2,6 +2,7 @@ package control
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -23,6 +24,7 @@ type Look struct {
 	Now   time.Time
 	World lifecycle.World // what the parts of the control plane know of the node
 	tx    store.Tx
+	work  *work
 
 	sysinfo *Sysinfo
 	plan    []byte
@@ -47,7 +49,10 @@ func (l *Look) Reach(b netboot.Record) {
 
 // Count asks fn of each refusal. Where it says true, what was noted stays although
 // the call is refused: a wrong try is counted in the transaction that compared it.
-func (l *Look) Count(fn func(refusal error) bool) { l.counted = fn }
+//
+// A dry run of such a call is decided in a transaction too: what it is told is a
+// try like any other.
+func (l *Look) Count(fn func(refusal error) bool) { l.counted, l.work.counts = fn, true }
 
 // refuse is a refusal that may have been counted.
 func (l *Look) refuse(w *work, err error) error {
@@ -82,7 +87,8 @@ func (d *Door) Each(ctx context.Context, c Call, targets []Target, decide func(i
 		errs = make([]error, len(targets))
 		for i, t := range targets {
 			told, err := d.step(w, t, func(l *Look) (lifecycle.Input, error) { return decide(i, l) })
-			all, errs[i] = append(all, told...), err
+			// One that was counted is refused alone, as any other is.
+			all, errs[i], w.refusal = append(all, told...), cmp.Or(err, w.refusal), nil
 		}
 		return all, nil
 	})
@@ -95,7 +101,7 @@ func (d *Door) step(w *work, t Target, decide func(*Look) (lifecycle.Input, erro
 	if err != nil {
 		return nil, err
 	}
-	look := &Look{Reader: w, State: s, Now: w.now, World: d.world(w, &s.Node), tx: w.Tx}
+	look := &Look{Reader: w, State: s, Now: w.now, World: d.world(w, &s.Node), tx: w.Tx, work: w}
 	in, err := decide(look)
 	if err != nil {
 		return nil, look.refuse(w, err)

@@ -11,7 +11,6 @@ package control
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
@@ -96,6 +95,7 @@ type work struct {
 	now     time.Time
 	done    Done
 	refusal error // that was counted: the call is refused, and its notes stay
+	counts  bool  // it counts refusals
 }
 
 // record is Record with the run's own answer.
@@ -121,22 +121,6 @@ func (d *Door) record(ctx context.Context, c Call, fn func(*work) ([]journal.Fac
 	return done, nil
 }
 
-// dry runs the call on a snapshot and keeps nothing.
-func (d *Door) dry(ctx context.Context, c Call, fn func(*work) ([]journal.Fact, error)) (Done, error) {
-	var done Done
-	err := d.store.View(ctx, func(r store.Reader) error {
-		tx := &dryTx{Reader: r}
-		w := &work{Tx: tx, now: d.now()}
-		facts, err := fn(w)
-		done = w.done
-		done.Facts, done.Rows, done.Rev = facts, tx.rows, store.Rev(r.Head().Revision)
-		return cmp.Or(err, w.refusal, tx.err)
-	})
-	if err != nil {
-		return Done{}, err
-	}
-	return done, nil
-}
 
 // once runs fn unless its key has done it already, and logs what it did.
 func (w *work) once(c Call, fn func(*work) ([]journal.Fact, error)) error {
@@ -170,19 +154,3 @@ func (w *work) log(actor string, facts []journal.Fact) {
 	}
 }
 
-// dryTx notes what would be written.
-type dryTx struct {
-	store.Reader
-	rows []Row
-	err  error
-}
-
-func (t *dryTx) Put(key string, _ []byte) { t.rows = append(t.rows, Row{Key: key}) }
-
-func (t *dryTx) Delete(key string) { t.rows = append(t.rows, Row{Key: key, Gone: true}) }
-
-func (t *dryTx) Log(store.Entry) {}
-
-func (t *dryTx) Trim(store.Rev) {
-	t.err = errors.Join(t.err, &Refused{"UNSUPPORTED", "the log is not trimmed in a dry run", "run it"})
-}

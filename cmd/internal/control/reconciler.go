@@ -77,7 +77,7 @@ func (r *Reconciler) Unserved() map[string]int {
 // changes are to be followed: that before the first page.
 func (r *Reconciler) all(ctx context.Context) (store.Rev, bool) {
 	var at store.Rev
-	for after, first := lifecycle.RowNode, true; ; first = false {
+	for after, first := lifecycle.RowNode, true; ; {
 		var nodes []lifecycle.Node
 		var last string
 		err := r.Door.store.View(ctx, func(rd store.Reader) error {
@@ -104,11 +104,12 @@ func (r *Reconciler) all(ctx context.Context) (store.Rev, bool) {
 		})
 		if err != nil {
 			r.Log.Warn("the reconciler cannot read the nodes", "error", err)
-			if !pause(ctx, firstRetry) {
+			if !r.Door.pause(ctx, firstRetry) {
 				return 0, false
 			}
 			continue
 		}
+		first = false
 		for i := range nodes {
 			r.want(ctx, nodes[i].ID, lifecycle.Needs(&nodes[i]))
 		}
@@ -122,9 +123,12 @@ func (r *Reconciler) all(ctx context.Context) (store.Rev, bool) {
 // follow looks at the nodes that the rows after at touched.
 func (r *Reconciler) follow(ctx context.Context, at store.Rev) (store.Rev, bool) {
 	var nodes []lifecycle.Node
-	to := at
+	to, sealed := at, false
 	err := r.Door.store.View(ctx, func(rd store.Reader) error {
 		nodes, to = nil, at
+		if sealed = uint64(at) < rd.Base().Revision; sealed {
+			return nil
+		}
 		touched := map[lifecycle.NodeID]bool{}
 		for row, err := range store.Rows(rd, at) {
 			if err != nil {
@@ -142,8 +146,9 @@ func (r *Reconciler) follow(ctx context.Context, at store.Rev) (store.Rev, bool)
 		}
 		for _, id := range slices.Sorted(maps.Keys(touched)) {
 			s, err := r.Door.Load(rd, Target{Node: id})
-			if err != nil {
-				return err
+			if err != nil { // what stands of its needs goes on
+				r.Log.Error("a node cannot be read", "node", string(id), "error", err)
+				continue
 			}
 			s.Node.ID = id // of a node that has gone, too
 			nodes = append(nodes, s.Node)
@@ -152,7 +157,10 @@ func (r *Reconciler) follow(ctx context.Context, at store.Rev) (store.Rev, bool)
 	})
 	if err != nil {
 		r.Log.Warn("the reconciler cannot read the changes", "error", err)
-		return at, pause(ctx, firstRetry)
+		return at, r.Door.pause(ctx, firstRetry)
+	}
+	if sealed { // the rows have left the store: look at every node again
+		return r.all(ctx)
 	}
 	for i := range nodes {
 		r.want(ctx, nodes[i].ID, lifecycle.Needs(&nodes[i]))
@@ -237,6 +245,19 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// pause waits, and reports false where ctx ended or the store stopped.
+func (d *Door) pause(ctx context.Context, wait time.Duration) bool {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+	case <-d.store.Failed():
+	}
+	return false
 }
 
 // Acceptance begins a queued acceptance run once the machine is free (EDGE-21).

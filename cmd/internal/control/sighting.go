@@ -174,7 +174,7 @@ func (d *Door) crowded(l *Look, in lifecycle.Sighted) (lifecycle.Input, error) {
 			return nil, err
 		}
 		for _, b := range s.Node.NICs {
-			if b.MAC == mac && b.State == netboot.Discovered && !b.Address.IsValid() {
+			if b.MAC == mac && evictable(&b) {
 				in.Oldest = mac
 				l.Reach(b)
 				return in, nil
@@ -184,7 +184,13 @@ func (d *Door) crowded(l *Look, in lifecycle.Sighted) (lifecycle.Input, error) {
 	return in, nil
 }
 
-// The ledgers of when records became discovered, by time and by MAC.
+// evictable: a record that nobody has a part in, and that never held an address.
+// The ledgers name no other, so that a flood of MACs finds the oldest at once.
+func evictable(b *netboot.Record) bool {
+	return b.State == netboot.Discovered && !b.Address.IsValid() && b.Owner == (netboot.Owner{}) && b.Candidate == ""
+}
+
+// The ledgers of when records became evictable, by time and by MAC.
 const (
 	discoveredLedger = "discovered/"
 	discoveredAt     = "discovered-at/"
@@ -193,7 +199,7 @@ const (
 // found keeps those ledgers for the boot records that a step changed.
 func found(tx store.Tx, now time.Time, was, is *lifecycle.Node) {
 	waits := func(n *lifecycle.Node, mac netboot.MAC) bool {
-		return slices.ContainsFunc(n.NICs, func(b netboot.Record) bool { return b.MAC == mac && b.State == netboot.Discovered })
+		return slices.ContainsFunc(n.NICs, func(b netboot.Record) bool { return b.MAC == mac && evictable(&b) })
 	}
 	for i := range is.NICs {
 		if mac := is.NICs[i].MAC; waits(is, mac) && !waits(was, mac) {

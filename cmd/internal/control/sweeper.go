@@ -41,7 +41,7 @@ func (s *Sweeper) Run(ctx context.Context) {
 		rev, wait, err := s.pass(ctx)
 		if err != nil {
 			s.Log.Warn("the sweeper will try again", "error", err, "retry", again.String())
-			if !pause(ctx, again) {
+			if !s.Door.pause(ctx, again) {
 				return
 			}
 			again = min(2*again, lastSweepRetry)

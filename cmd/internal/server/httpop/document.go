@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -78,18 +79,14 @@ func (s *server) responses(d api.Def) map[string]*huma.Response {
 	return out
 }
 
-// documents are the OpenAPI documents by path, made once.
-func (s *server) documents() (map[string]http.Handler, error) {
+// documents are the OpenAPI documents by path, each made when it is first asked for:
+// a control plane that starts has better to do.
+func (s *server) documents() map[string]http.Handler {
 	s.tidy()
-	v31, err := json.Marshal(s.huma.OpenAPI())
-	if err != nil {
-		return nil, err
+	return map[string]http.Handler{
+		"/openapi.json":     s.document(func() ([]byte, error) { return json.Marshal(s.huma.OpenAPI()) }),
+		"/openapi-3.0.json": s.document(s.huma.OpenAPI().Downgrade),
 	}
-	v30, err := s.huma.OpenAPI().Downgrade()
-	if err != nil {
-		return nil, err
-	}
-	return map[string]http.Handler{"/openapi.json": document(v31), "/openapi-3.0.json": document(v30)}, nil
 }
 
 // tidy drops huma's own error model, which is never served, makes lists what they
@@ -112,13 +109,20 @@ func (s *server) tidy() {
 }
 
 // document serves one.
-func document(doc []byte) http.Handler {
+func (s *server) document(make func() ([]byte, error)) http.Handler {
+	made := sync.OnceValues(make)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
 			p := api.NewProblem("INVALID_INPUT", "the path does not have this method")
 			p.Status = http.StatusMethodNotAllowed
 			writeProblem(w, p)
+			return
+		}
+		doc, err := made()
+		if err != nil {
+			s.opts.Log.Error("the OpenAPI document cannot be made", "error", err)
+			writeProblem(w, Problem(err, s.opts.Now()))
 			return
 		}
 		w.Header().Set("Content-Type", "application/openapi+json")

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/operators"
+	"github.com/ingotmetal/ingot/disklayout"
 	"github.com/ingotmetal/ingot/identity/claim"
 	"github.com/ingotmetal/ingot/identity/keys"
 	"github.com/ingotmetal/ingot/statemachine"
@@ -26,6 +28,12 @@ func extend(p *api.Problem, err error, now time.Time) {
 	}
 	if e, ok := errors.AsType[*keys.Denied](err); ok {
 		p.Requirement, p.Next = e.Req, holders(e)
+	}
+	if e, ok := errors.AsType[*disklayout.Refused](err); ok {
+		p.Reason, p.Next, p.Requirement = string(e.Reason), e.Next, e.Req
+	}
+	if e, ok := errors.AsType[*operators.RateLimited](err); ok {
+		p.RetryAfter = seconds(now, e.Until)
 	}
 	if e, ok := errors.AsType[*claim.RateLimited](err); ok {
 		p.RetryAfter = seconds(now, e.Until)

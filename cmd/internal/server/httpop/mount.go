@@ -89,7 +89,8 @@ func Mount(mux *http.ServeMux, table []api.Any, opts Options, bindings ...Bindin
 			return err
 		}
 	}
-	return s.serve(mux)
+	s.serve(mux)
+	return nil
 }
 
 // matched wants each operation bound once, and nothing else bound.
