@@ -131,9 +131,9 @@ func (a *app) askShortly(op api.Any) (names []string, ok bool) {
 	return names, err == nil
 }
 
-func (a *app) completeContexts(_ *cobra.Command, words []string, start string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeContexts(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
 	all, err := a.contexts()
-	if err != nil || len(words) > 0 {
+	if err != nil {
 		return nil, noFiles
 	}
 	return starting(slices.Sorted(maps.Keys(all.Contexts)), start), noFiles

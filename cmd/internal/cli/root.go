@@ -100,6 +100,8 @@ func (a *app) globalFlags(root *cobra.Command) {
 	f.BoolVar(&a.given.json, "json", false, "the same as -o json; errors are JSON too")
 	f.StringVarP(&a.given.jq, "jq", "q", "", "print what this jq `EXPR` makes of the JSON")
 	f.DurationVar(&a.given.timeout, "timeout", 0, "end after this long; default 1m, none while watching")
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, noFiles))
+	_ = root.RegisterFlagCompletionFunc("context", a.completeContexts)
 }
 
 // addNouns adds every operation under its noun.

@@ -85,6 +85,11 @@ func (v *verb) flags(c *cobra.Command) {
 	}
 	v.special(c)
 	v.readFlags(c)
+	for _, p := range v.params {
+		if len(p.field.Enum) > 0 && p.how == byFlag {
+			_ = c.RegisterFlagCompletionFunc(p.name, cobra.FixedCompletions(p.field.Enum, noFiles)) // it fails where there is no such flag
+		}
+	}
 }
 
 // special declares the flags of single operations.
