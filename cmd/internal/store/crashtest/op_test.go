@@ -62,16 +62,15 @@ func (o op) kind() kind {
 }
 
 // The keys of an operation's parts.
-func (o op) record() string    { return fmt.Sprintf("rec/%d/%06d", o.client, o.n) }
-func (o op) index() string     { return fmt.Sprintf("by/%02d/%s", o.draw("index", 100), o) }
-func (o op) last() string      { return fmt.Sprintf("last/%d", o.client) }
-func (o op) beatKey() string   { return fmt.Sprintf("%sbeat/%d", store.LedgerPrefix, o.client) }
-func (o op) ledger() string    { return fmt.Sprintf("%sseen/%d", store.LedgerPrefix, o.client) }
-func (o op) before(n int) op   { return op{client: o.client, n: o.n - n} }
-func (o op) trimmed() bool     { return o.trim > 0 }
-func (o op) value() []byte     { return []byte(strings.Repeat(o.String()+";", o.size())) }
-func (o op) number() []byte    { return fmt.Append(nil, o.n) }
-func (o op) changesRows() bool { return o.kind() != refused && o.kind() != beat }
+func (o op) record() string  { return fmt.Sprintf("rec/%d/%06d", o.client, o.n) }
+func (o op) index() string   { return fmt.Sprintf("by/%02d/%s", o.draw("index", 100), o) }
+func (o op) last() string    { return fmt.Sprintf("last/%d", o.client) }
+func (o op) beatKey() string { return fmt.Sprintf("%sbeat/%d", store.LedgerPrefix, o.client) }
+func (o op) ledger() string  { return fmt.Sprintf("%sseen/%d", store.LedgerPrefix, o.client) }
+func (o op) before(n int) op { return op{client: o.client, n: o.n - n} }
+func (o op) trimmed() bool   { return o.trim > 0 }
+func (o op) value() []byte   { return []byte(strings.Repeat(o.String()+";", o.size())) }
+func (o op) number() []byte  { return fmt.Append(nil, o.n) }
 
 // size is how often the value of the record repeats the operation's name.
 func (o op) size() int {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
@@ -88,16 +86,4 @@ func shm() string {
 		return dir
 	}
 	return ""
-}
-
-// notesIn are the lines that workers noted in a folder; a last line that was cut off
-// is none.
-func notesIn(t testing.TB, dir string) []string {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(dir, notesFile))
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	lines := strings.Split(string(raw), "\n")
-	return lines[:len(lines)-1]
 }

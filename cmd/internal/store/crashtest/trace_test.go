@@ -112,7 +112,7 @@ func readCall(tid, name, args string) (c call, err error) {
 		}
 		texts = append(texts, text)
 	}
-	rest := stringForm.ReplaceAllString(args, "")
+	rest := strings.TrimSuffix(stringForm.ReplaceAllString(args, ""), " <unfinished ...>") // the worker died in it
 	fields := strings.Split(rest, ", ")
 	last := fields[len(fields)-1]
 	switch name {

@@ -26,11 +26,11 @@ const (
 // A worker is the child that works on a store, and notes in a file what it asked for
 // and what it was told, each by one write right after it was told.
 type worker struct {
-	notes *os.File
-	store *bolt.Store
+	notes   *os.File
+	store   *bolt.Store
 	clients int
-	mu    sync.Mutex
-	acked map[int]store.Rev // by client, the newest
+	mu      sync.Mutex
+	acked   map[int]store.Rev // by client, the newest
 }
 
 // work is the child's main. INGOT_CRASH_DIR is its folder, INGOT_CRASH_CLIENTS and
@@ -88,13 +88,16 @@ func (w *worker) resume() error {
 func (w *worker) client(c, ops int) error {
 	first := 0
 	err := w.store.View(context.Background(), func(r store.Reader) error {
-		last, ok := r.Get(op{client: c}.last())
-		if !ok {
-			return nil
+		for _, key := range []string{op{client: c}.last(), op{client: c}.beatKey()} {
+			if last, ok := r.Get(key); ok {
+				n, err := strconv.Atoi(string(last))
+				if err != nil {
+					return err
+				}
+				first = max(first, n)
+			}
 		}
-		var err error
-		first, err = strconv.Atoi(string(last))
-		return err
+		return nil
 	})
 	for n := first + 1; n <= first+ops && err == nil; n++ {
 		err = w.do(op{client: c, n: n})
