@@ -34,7 +34,9 @@ func (v *verb) verdict(raw []byte) error {
 	return nil
 }
 
-func changes(o api.Outcome) bool { return len(o.Facts)+len(o.Moves)+len(o.Rows) > 0 }
+// changes reports whether a change has, or would have, an effect: a fact came true.
+// Rows alone are none, since a call is remembered by its key too.
+func changes(o api.Outcome) bool { return len(o.Facts)+len(o.Moves) > 0 }
 
 // answer prints an answer in the form that was asked for.
 func (v *verb) answer(ctx context.Context, raw []byte) error {

@@ -127,7 +127,7 @@ func (w *walk) next(ctx context.Context, name string, yield func(journal.Row, er
 func (w *walk) open(ctx context.Context, name string) (io.ReadCloser, error) {
 	w.name = name
 	if name != live {
-		f, err := os.Open(name)
+		f, err := os.Open(w.path(name))
 		if err != nil {
 			return nil, usage("%v", err)
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -228,7 +229,14 @@ func (a *app) change(c *cobra.Command, t *Context, name string) error {
 		t.Pin = a.given.pin
 	}
 	if c.Flags().Changed("key-file") {
-		t.KeyFile = a.given.keyFile
+		t.KeyFile = ""
+		if a.given.keyFile != "" {
+			abs, err := filepath.Abs(a.path(a.given.keyFile)) // the context is used elsewhere too
+			if err != nil {
+				return usage("%v", err)
+			}
+			t.KeyFile = abs
+		}
 	}
 	return nil
 }

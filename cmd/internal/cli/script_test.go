@@ -4,11 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"net"
-	"os"
-	"os/exec"
-	"os/signal"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,16 +15,6 @@ import (
 	"github.com/ingotmetal/ingot/cmd/internal/cli"
 	"github.com/ingotmetal/ingot/identity/bundle"
 )
-
-// TestMain lets this binary be the program ingot, in scripts.
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ingot": func() {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		code := cli.Run(ctx, cli.World{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv, Now: time.Now, Entropy: rand.Reader, Dial: (&net.Dialer{}).DialContext}, os.Args[1:])
-		stop()
-		os.Exit(code)
-	}})
-}
 
 // A script has a site of its own: $SERVER is its address, $TLS the same with a
 // certificate that nobody vouches for, $HOST as the host itself sees it. Its machine
@@ -51,30 +37,40 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"ingot":   ingot,
 			"ends":    ends,
 			"let":     let,
 			"cut-pin": cutPin,
 			"unseal":  func(ts *testscript.TestScript, _ bool, args []string) { unseal(ts, agent, args) },
 		},
-		RequireExplicitExec: false,
 	})
 }
 
-// ends CODE COMMAND... runs a command that must end with a code.
+// ingot ARGUMENTS... [< FILE] runs a command in this process, which must succeed.
+func ingot(ts *testscript.TestScript, neg bool, args []string) {
+	if code := runScript(ts, args); (code != 0) != neg {
+		ts.Fatalf("it ended with %d", code)
+	}
+}
+
+// ends CODE ingot ARGUMENTS... [< FILE] runs a command that must end with a code.
 func ends(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		failed, ok := errors.AsType[*exec.ExitError](err)
-		if !ok {
-			ts.Fatalf("%v", err)
-		}
-		got = failed.ExitCode()
+	if code := runScript(ts, args[2:]); code != want {
+		ts.Fatalf("it ended with %d, want %d", code, want)
 	}
-	if got != want {
-		ts.Fatalf("%q ended with %d, want %d", args[1:], got, want)
+}
+
+func runScript(ts *testscript.TestScript, args []string) int {
+	stdin := ""
+	if n := len(args); n > 1 && args[n-2] == "<" {
+		stdin, args = ts.ReadFile(args[n-1]), args[:n-2]
 	}
+	return cli.Run(context.Background(), cli.World{
+		In: strings.NewReader(stdin), Out: ts.Stdout(), Err: ts.Stderr(), Dir: ts.Getenv("WORK"), Env: ts.Getenv,
+		Now: time.Now, Entropy: rand.Reader, Dial: (&net.Dialer{}).DialContext,
+	}, args)
 }
 
 // let NAME FILE sets a variable to what a file has.

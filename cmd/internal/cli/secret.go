@@ -22,7 +22,7 @@ const maxSecret = 64 << 10
 func (a *app) slurp(name string, most int64) ([]byte, error) {
 	in := a.In
 	if name != "-" {
-		f, err := os.Open(name)
+		f, err := os.Open(a.path(name))
 		if err != nil {
 			return nil, usage("%v", err)
 		}

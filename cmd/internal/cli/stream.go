@@ -90,7 +90,7 @@ func (v *verb) download(ctx context.Context, c *connection, in reflect.Value) er
 	case v.to == "-":
 		return v.copyTo(ctx, c, in, v.Out)
 	}
-	f, err := os.OpenFile(v.to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(v.path(v.to), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return usage("%v", err)
 	}
@@ -102,10 +102,10 @@ func (v *verb) download(ctx context.Context, c *connection, in reflect.Value) er
 		err = closing
 	}
 	if err != nil {
-		_ = os.Remove(v.to)
+		_ = os.Remove(v.path(v.to))
 		return err
 	}
-	if info, err := os.Stat(v.to); err == nil {
+	if info, err := os.Stat(v.path(v.to)); err == nil {
 		v.note("%s: %d bytes", v.to, info.Size())
 	}
 	return nil

@@ -21,6 +21,7 @@ type World struct {
 	// standard input is no terminal: then nothing is ever asked.
 	Prompt func(question string) ([]byte, error)
 
+	Dir     string                   // below which relative file names are; "" is the process's own
 	Env     func(name string) string // "" where it is not set
 	Now     func() time.Time
 	Entropy io.Reader // for Idempotency-Keys
@@ -55,6 +56,14 @@ type globals struct {
 
 // defaultTimeout bounds a command that does not watch.
 const defaultTimeout = time.Minute
+
+// path is where a file is that a person named.
+func (a *app) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(a.Dir, name)
+}
 
 // configDir is where contexts are kept.
 func (a *app) configDir() string {
