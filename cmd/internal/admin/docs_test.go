@@ -11,19 +11,36 @@ import (
 	"time"
 )
 
-// guide is the page whose commands are run.
-const guide = "../../../docs/ingotd.md"
+// The pages whose commands are run.
+const (
+	guide  = "../../../docs/ingotd.md"
+	readme = "../../../README.md"
+)
 
 // TestTheGuideRuns runs every command of the guide, in its order, with the real
 // programs in a folder of its own.
 func TestTheGuideRuns(t *testing.T) {
+	runs(t, "", guide, "good", "ada", "site.restored", "policy.changed")
+}
+
+// TestTheReadmeRuns runs the README's, with the guide's file.
+func TestTheReadmeRuns(t *testing.T) {
+	runs(t, "printf 'correct horse battery\\n' >password; chmod 600 password\n", readme, "would:", "CONFLICT")
+}
+
+// runs runs the commands of a page, after some of its own, and looks for words in
+// what they say.
+func runs(t *testing.T, before, page string, words ...string) {
+	t.Helper()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Fatal("the guide's commands are run by bash: apt-get install bash")
 	}
 	dir := t.TempDir()
 	build(t, dir)
-	script := "set -e -o pipefail -m\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + commands(t, dir, freePort(t))
+	port := freePort(t)
+	commands(t, guide, dir, port) // its files
+	script := "set -e -o pipefail -m\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + before + commands(t, page, dir, port)
 	if err := os.WriteFile(filepath.Join(dir, "guide.sh"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -35,9 +52,9 @@ func TestTheGuideRuns(t *testing.T) {
 		log, _ := os.ReadFile(filepath.Join(dir, "ingotd.log"))
 		t.Fatalf("%v\n%s\ningotd.log:\n%s", err, out, log)
 	}
-	for _, want := range []string{"good", "ada", "site.restored", "policy.changed"} {
+	for _, want := range words {
 		if !strings.Contains(string(out), want) {
-			t.Errorf("the guide's commands never say %q:\n%s", want, out)
+			t.Errorf("the commands never say %q:\n%s", want, out)
 		}
 	}
 }
@@ -63,11 +80,11 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// commands writes the guide's files and returns its commands as a script. What
-// serves in the background is waited for, as a person would.
-func commands(t *testing.T, dir, port string) string {
+// commands writes a page's files and returns its commands as a script. What serves in
+// the background is waited for, as a person would.
+func commands(t *testing.T, path, dir, port string) string {
 	t.Helper()
-	raw, err := os.ReadFile(guide)
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +103,7 @@ func commands(t *testing.T, dir, port string) string {
 			}
 		case kind == "console":
 			script.WriteString(lines(t, body))
+		case kind == "go": // compiled elsewhere
 		default:
 			t.Errorf("a block of %q: this test would not run it", info)
 		}
