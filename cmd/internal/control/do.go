@@ -122,6 +122,7 @@ func (d *Door) step(w *work, t Target, decide func(*Look) (lifecycle.Input, erro
 	}
 	look.notes.apply(w)
 	change.apply(w)
+	change.versions(w)
 	d.site.write(w, site, out.Next.Site)
 	found(w, w.now, &s.Node, &out.Next.Node)
 	if err := look.keep(&s.Node.Reg, &out.Next.Node.Reg); err != nil {
@@ -142,6 +143,20 @@ func (c *change) apply(tx store.Tx) {
 	}
 	for _, key := range c.gone {
 		tx.Delete(key)
+	}
+}
+
+// versions notes which boot records change: theirs is no node's version.
+func (c *change) versions(tx store.Tx) {
+	for _, r := range c.put {
+		if strings.HasPrefix(r.key, lifecycle.RowBoot) {
+			Changed(tx, r.key)
+		}
+	}
+	for _, key := range c.gone {
+		if strings.HasPrefix(key, lifecycle.RowBoot) {
+			tx.Delete(changedLedger + key)
+		}
 	}
 }
 

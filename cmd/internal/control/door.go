@@ -40,7 +40,8 @@ type Done struct {
 	Replayed bool // the idempotency key had done it before
 	// Was and Next are the states around a Do; a replayed call has neither.
 	Was, Next lifecycle.State
-	// Rows are the keys that were written, for a dry run.
+	// Rows are the keys that were written, or in a dry run would be, but for what the
+	// log and the idempotency key take.
 	Rows []Row
 }
 
@@ -89,6 +90,22 @@ func (d *Door) Record(ctx context.Context, c Call, fn func(tx store.Tx, now time
 	return d.record(ctx, c, func(w *work) ([]journal.Fact, error) { return fn(w.Tx, w.now) })
 }
 
+// notedTx notes what is written.
+type notedTx struct {
+	store.Tx
+	rows []Row
+}
+
+func (t *notedTx) Put(key string, val []byte) {
+	t.rows = append(t.rows, Row{Key: key})
+	t.Tx.Put(key, val)
+}
+
+func (t *notedTx) Delete(key string) {
+	t.rows = append(t.rows, Row{Key: key, Gone: true})
+	t.Tx.Delete(key)
+}
+
 // work is one run of a call in a transaction.
 type work struct {
 	store.Tx
@@ -107,8 +124,13 @@ func (d *Door) record(ctx context.Context, c Call, fn func(*work) ([]journal.Fac
 	var refusal error
 	now := d.now() // ahead of a closure that may run again
 	rev, err := d.store.Update(ctx, func(tx store.Tx) error {
-		w := &work{Tx: tx, now: now}
-		err := w.once(c, fn)
+		noted := &notedTx{Tx: tx}
+		w := &work{Tx: noted, now: now}
+		err := w.once(c, func(w *work) ([]journal.Fact, error) {
+			facts, err := fn(w)
+			w.done.Rows = noted.rows
+			return facts, err
+		})
 		done, refusal = w.done, w.refusal
 		return err
 	})
@@ -120,7 +142,6 @@ func (d *Door) record(ctx context.Context, c Call, fn func(*work) ([]journal.Fac
 	}
 	return done, nil
 }
-
 
 // once runs fn unless its key has done it already, and logs what it did.
 func (w *work) once(c Call, fn func(*work) ([]journal.Fact, error)) error {
@@ -153,4 +174,3 @@ func (w *work) log(actor string, facts []journal.Fact) {
 		}
 	}
 }
-

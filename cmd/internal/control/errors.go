@@ -19,11 +19,6 @@ func (e *Refused) Next() string { return e.next }
 // conflict refuses what another call was first to take.
 func conflict(why, next string) *Refused { return &Refused{"CONFLICT", why, next} }
 
-// absent refuses what names nothing.
-func absent(what string) *Refused {
-	return &Refused{"NOT_FOUND", "there is no " + what, "list what there is"}
-}
-
 // Taken reports that another machine has a name that the step would give (MACH-1):
 // two machines are never merged.
 type Taken struct{ Name string } // its kind and itself, such as server/<UUID>

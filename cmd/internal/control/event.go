@@ -2,6 +2,8 @@ package control
 
 import (
 	"fmt"
+	"iter"
+	"math"
 	"strconv"
 	"strings"
 
@@ -17,11 +19,17 @@ func eventKey(subject string, rev store.Rev) string {
 	return fmt.Sprintf("%s%s/%016x", eventsLedger, subject, uint64(rev))
 }
 
-// Page is a part of the log's events, and whether more follow.
+// Page is a part of the log's events. Next is where to go on, also where there was
+// no event; More says that there is something to look at already.
 type Page struct {
 	Events []journal.Event
 	More   bool
+	Next   journal.Cursor
 }
+
+// scanEvents is how many rows of the log one page looks at: a filter that few
+// events pass makes short pages, not long views.
+const scanEvents = 5000
 
 // Events reads up to limit events that f wants, oldest first (EVENT-1). A cursor
 // beyond the log's end is a CONFLICT: the log was restored from an older copy, or
@@ -40,18 +48,50 @@ func Events(r store.Reader, f journal.Filter, limit int) (Page, error) {
 	if f.Subject != "" {
 		rows = rowsOf(r, f.Subject, f.After.Revision)
 	}
-	var p Page
-	for e, err := range f.Events(rows) {
+	p := Page{Next: f.After}
+	s := scan{left: scanEvents}
+	for e, err := range f.Events(s.rows(rows)) {
 		if err != nil {
 			return Page{}, err
 		}
 		if len(p.Events) == limit {
 			p.More = true
-			break
+			return p, nil
 		}
-		p.Events = append(p.Events, e)
+		p.Events, p.Next = append(p.Events, e), e.At
+	}
+	if p.More = s.cut; s.cut {
+		p.Next = endOf(s.last)
+	} else if head := r.Head().Revision; head > p.Next.Revision {
+		p.Next = endOf(head)
 	}
 	return p, nil
+}
+
+// endOf is the cursor after all events of a row.
+func endOf(rev uint64) journal.Cursor { return journal.Cursor{Revision: rev, Index: math.MaxUint64} }
+
+// scan ends rows after so many.
+type scan struct {
+	left int
+	last uint64
+	cut  bool
+}
+
+func (s *scan) rows(all iter.Seq2[journal.Row, error]) iter.Seq2[journal.Row, error] {
+	return func(yield func(journal.Row, error) bool) {
+		for row, err := range all {
+			if s.left == 0 && err == nil {
+				s.cut = true
+				return
+			}
+			s.left--
+			s.last = row.Revision
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
 }
 
 // rowsOf yields the rows that tell of one subject, from a revision on.

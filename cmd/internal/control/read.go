@@ -48,8 +48,9 @@ func Reserved(r store.Reader) []netip.Addr {
 	return all
 }
 
-// ChangedAt is the revision of the newest change of one of the site's rows, which
-// have no version of their own; 0 where there was none.
+// ChangedAt is the revision of the newest change of a row that has no version of
+// its own: the policy's, a boot record's, and those that callers of Record tell
+// Changed of. It is 0 where none was seen.
 func ChangedAt(r store.Reader, key string) uint64 {
 	raw, _ := r.Get(changedLedger + key)
 	rev, err := strconv.ParseUint(string(raw), 10, 64)
@@ -57,6 +58,11 @@ func ChangedAt(r store.Reader, key string) uint64 {
 		return 0
 	}
 	return rev
+}
+
+// Changed notes that the commit of tx changes such a row.
+func Changed(tx store.Tx, key string) {
+	tx.Put(changedLedger+key, strconv.AppendUint(nil, tx.Head().Revision+1, 10))
 }
 
 // changedLedger is when rows that have no version of their own changed.

@@ -25,8 +25,10 @@ const (
 
 // Reincarnate makes a store that was restored from a copy another life of its site.
 // Whatever was revoked after the copy was made must not come back: every identity's
-// generation is raised (ID-2), setups in progress end, and claim codes, tokens,
-// sessions and, unless keepKeys, API keys and bound keys are void. The store is named
+// generation is raised (ID-2), setups in progress end, windows close, epochs begin
+// beyond all that were given, and claim codes, tokens, sessions and, unless keepKeys,
+// API keys and bound keys are void. Operators are as they were in the copy: look at
+// them. The store is named
 // anew in the last commit, so that who follows it takes a fresh snapshot. After a
 // crash it is run again.
 //
@@ -47,13 +49,43 @@ func (d *Door) Reincarnate(ctx context.Context, draw Draw, keepKeys bool) (machi
 		}
 		machines, voided = machines+len(ids), voided+n
 	}
-	_, err = d.Record(ctx, Call{Actor: restorer}, func(tx store.Tx, now time.Time) ([]journal.Fact, error) {
-		n, err := voidDesk(tx, now, keepKeys)
-		voided += n
-		tx.Put(incarnationRow, []byte(name))
-		return []journal.Fact{{Type: SiteRestored, Subject: "site"}}, err
+	n := 0
+	_, err = d.record(ctx, Call{Actor: restorer}, func(w *work) ([]journal.Fact, error) {
+		told, err := d.reopen(w)
+		if err != nil {
+			return nil, err
+		}
+		n, err = voidDesk(w, w.now, keepKeys)
+		w.Put(incarnationRow, []byte(name))
+		return append(told, journal.Fact{Type: SiteRestored, Subject: "site"}), err
 	})
-	return machines, voided, err
+	return machines, voided + n, err
+}
+
+// epochLeap is further than a site's epochs get between a copy and its restore:
+// those that were given in between must never be given again (EDGE-7).
+const epochLeap = 1 << 32
+
+// reopen closes the site's windows, which somebody may have closed since the copy,
+// and leaps over the epochs that were given since.
+func (d *Door) reopen(w *work) ([]journal.Fact, error) {
+	var all []journal.Fact
+	for _, kind := range []string{lifecycle.AutoApproveWindow, lifecycle.EnrollWindow} {
+		in := lifecycle.SetWindow{Call: lifecycle.Call{By: restorer, Reason: restoredWhy}, Kind: kind}
+		told, err := d.step(w, Target{}, Just(in))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, told...)
+	}
+	rows, err := d.site.load(w)
+	if err != nil {
+		return nil, err
+	}
+	site := rows.site
+	site.Epoch += epochLeap
+	d.site.write(w, rows, site)
+	return all, nil
 }
 
 // nodesFrom reads a page of node IDs, and the key that the next begins with.

@@ -58,13 +58,25 @@ func Sightings(r store.Reader, now time.Time) []Sighting {
 		}
 	}
 	all := make([]Sighting, 0, len(byMAC))
-	for _, x := range byMAC {
-		all = append(all, *x)
+	for mac, x := range byMAC {
+		if !beyond(r, mac) {
+			all = append(all, *x)
+		}
 	}
 	slices.SortFunc(all, func(a, b Sighting) int {
 		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(b.MAC.String(), a.MAC.String()))
 	})
 	return all
+}
+
+// beyond reports whether a MAC has a record beyond discovered, or a boot entry.
+func beyond(r store.Reader, mac netboot.MAC) bool {
+	raw, ok := r.Get(lifecycle.RowBoot + mac.String())
+	if !ok {
+		return false
+	}
+	var boot struct{ Record netboot.Record }
+	return json.Unmarshal(raw, &boot) == nil && (boot.Record.State != netboot.Discovered || boot.Record.Entry != netboot.Entry{})
 }
 
 // merge adds what one booter saw.
@@ -122,6 +134,7 @@ func (d *Door) Sight(ctx context.Context, c Call, booter string, seen []Seen) (s
 	if len(seen) > MaxSightings {
 		return 0, nil, &Refused{"INVALID_INPUT", fmt.Sprintf("%d sightings, at most %d (BOOT-10)", len(seen), MaxSightings), "report the newest"}
 	}
+	seen = inOurTime(seen, d.now())
 	raw, err := json.Marshal(seen)
 	if err != nil {
 		return 0, nil, err
@@ -143,6 +156,22 @@ func (d *Door) Sight(ctx context.Context, c Call, booter string, seen []Seen) (s
 		}
 		return d.sighted(l, seen[i])
 	})
+}
+
+// inOurTime is seen with no time that lies ahead: a booter whose clock does, or who
+// says so, would have it remembered for ever (BOOT-10).
+func inOurTime(seen []Seen, now time.Time) []Seen {
+	seen = slices.Clone(seen)
+	for i := range seen {
+		x := &seen[i]
+		if x.Last.After(now) {
+			x.Last = now.UTC().Round(0)
+		}
+		if x.First.After(x.Last) {
+			x.First = x.Last
+		}
+	}
+	return seen
 }
 
 // sighted is the input of one sighting, with what the transaction knows of the MAC.
@@ -187,7 +216,7 @@ func (d *Door) crowded(l *Look, in lifecycle.Sighted) (lifecycle.Input, error) {
 // evictable: a record that nobody has a part in, and that never held an address.
 // The ledgers name no other, so that a flood of MACs finds the oldest at once.
 func evictable(b *netboot.Record) bool {
-	return b.State == netboot.Discovered && !b.Address.IsValid() && b.Owner == (netboot.Owner{}) && b.Candidate == ""
+	return b.State == netboot.Discovered && !b.Address.IsValid() && b.Owner == (netboot.Owner{}) && b.Candidate == "" && b.Entry == (netboot.Entry{})
 }
 
 // The ledgers of when records became evictable, by time and by MAC.

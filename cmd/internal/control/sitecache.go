@@ -3,7 +3,6 @@ package control
 import (
 	"bytes"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -65,7 +64,7 @@ func (c *siteCache) write(tx store.Tx, was *siteRows, is lifecycle.Site) {
 		made.rows[i].val, changed = val, true
 		tx.Put(key, val)
 		if key == lifecycle.RowSite+"policy" {
-			tx.Put(changedLedger+key, strconv.AppendUint(nil, tx.Head().Revision+1, 10))
+			Changed(tx, key)
 		}
 	}
 	if changed {

@@ -37,7 +37,14 @@ const (
 // Run sweeps until ctx ends or the store stops.
 func (s *Sweeper) Run(ctx context.Context) {
 	again := sweepRetry
+	var tidied time.Time
 	for {
+		if now := s.Door.now(); now.Sub(tidied).Abs() >= sweepIdle {
+			tidied = now
+			if err := s.Door.tidy(ctx); err != nil {
+				s.Log.Warn("the ledgers could not be tidied", "error", err)
+			}
+		}
 		rev, wait, err := s.pass(ctx)
 		if err != nil {
 			s.Log.Warn("the sweeper will try again", "error", err, "retry", again.String())

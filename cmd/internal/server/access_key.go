@@ -32,7 +32,7 @@ func (s *Server) mayKey(ctx context.Context, tenant string) bool {
 
 func (s *Server) keyList(ctx context.Context, in *api.KeyList) (api.Keys, error) {
 	out := api.Keys{Keys: []api.KeyView{}}
-	l := lister{prefix: rowKey, page: in.Page, valid: func(string) bool { return true }, shared: true}
+	l := lister{prefix: rowKey, page: in.Page, valid: validName, shared: true}
 	err := s.list(ctx, l, &out.NextCursor, func(r store.Reader, id string) (bool, error) {
 		k, ok, err := apiKey(r, id)
 		if err != nil || !ok {
@@ -85,6 +85,9 @@ func (s *Server) keyMint(ctx context.Context, in *api.MintKey) (api.KeyMinted, e
 	}
 	var made operators.APIKey
 	done, err := s.record(ctx, c, func(tx store.Tx, now time.Time) (*journal.Fact, error) {
+		if err := unversioned(in.Change, 0); err != nil {
+			return nil, err
+		}
 		var err error
 		made, err = operators.MintKey(secret, operators.KeyRequest{Scope: keys.Scope(in.Body.Scope), Tenant: tenant, Comment: in.Body.Comment}, cmp.Or(who.Caller.Operator, who.id), now)
 		if err != nil {
@@ -115,8 +118,14 @@ func (s *Server) keyRevoke(ctx context.Context, in *api.RevokeKey) (api.KeyChang
 	var k operators.APIKey
 	done, err := s.record(ctx, c, func(tx store.Tx, now time.Time) (*journal.Fact, error) {
 		var err error
-		if k, err = s.seenKey(ctx, tx, in.Key); err != nil || !k.Key.Revoked.IsZero() {
-			return nil, err // dead already
+		if k, err = s.seenKey(ctx, tx, in.Key); err != nil {
+			return nil, err
+		}
+		if !k.Key.Revoked.IsZero() { // dead already
+			return nil, unversioned(in.Change, 2)
+		}
+		if err := unversioned(in.Change, 1); err != nil {
+			return nil, err
 		}
 		k = k.Revoke(now)
 		f := fact(keyRevoked, k.Key.ID, in.Reason)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -22,19 +23,32 @@ const (
 	operatorRemoved  = "operator.removed"
 )
 
-func operatorView(a operators.Account) api.OperatorView {
-	return api.OperatorView{Name: a.Name, Created: a.Created, Disabled: a.Disabled, TOTP: a.HasTOTP(), Version: a.Generation + 1}
+// operatorView is an account as people see it. Its version is the revision of the
+// newest row that changed it; a sign-in is no change.
+func operatorView(r store.Reader, a operators.Account) api.OperatorView {
+	return api.OperatorView{Name: a.Name, Created: a.Created, Disabled: a.Disabled, TOTP: a.HasTOTP(),
+		LastSeen: instant(r, control.OperatorsLedger+a.Name), Version: operatorVersion(r, a.Name)}
+}
+
+func operatorVersion(r store.Reader, name string) uint64 {
+	return max(1, control.ChangedAt(r, rowOperator+name))
+}
+
+// keepOperator writes an account that changed.
+func keepOperator(tx store.Tx, a operators.Account) error {
+	control.Changed(tx, rowOperator+a.Name)
+	return put(tx, rowOperator+a.Name, a)
 }
 
 func (s *Server) operatorList(ctx context.Context, in *api.OperatorList) (api.Operators, error) {
 	out := api.Operators{Operators: []api.OperatorView{}}
-	l := lister{prefix: rowOperator, page: in.Page, valid: func(string) bool { return true }, shared: true}
+	l := lister{prefix: rowOperator, page: in.Page, valid: validName, shared: true}
 	err := s.list(ctx, l, &out.NextCursor, func(r store.Reader, name string) (bool, error) {
 		a, ok, err := account(r, name)
 		if err != nil || !ok || !s.mayKey(ctx, a.Tenant) {
 			return false, err
 		}
-		out.Operators = append(out.Operators, operatorView(a))
+		out.Operators = append(out.Operators, operatorView(r, a))
 		return true, nil
 	})
 	return out, err
@@ -44,7 +58,7 @@ func (s *Server) operatorShow(ctx context.Context, in *api.OperatorRef) (api.Ope
 	var out api.OperatorView
 	err := s.Door.Store().View(ctx, func(r store.Reader) error {
 		a, err := s.operator(ctx, r, in.Operator)
-		out = operatorView(a)
+		out = operatorView(r, a)
 		return err
 	})
 	return out, err
@@ -73,12 +87,15 @@ func (s *Server) operatorAdd(ctx context.Context, in *api.AddOperator) (api.Oper
 		if _, there, err := account(tx, in.Body.Name); there || err != nil {
 			return nil, orTaken(err)
 		}
+		if err := unversioned(in.Change, 0); err != nil {
+			return nil, err
+		}
 		var err error
 		if a, err = operators.NewAccount(in.Body.Name, s.Owner, hash, now); err != nil {
 			return nil, err
 		}
 		f := fact(operatorAdded, a.Name, in.Reason)
-		return &f, put(tx, rowOperator+a.Name, a)
+		return &f, keepOperator(tx, a)
 	})
 	return s.operatorAnswer(ctx, in.Change, done, in.Body.Name, err)
 }
@@ -115,15 +132,15 @@ func (s *Server) edit(ctx context.Context, op api.Any, in api.OperatorChange, as
 		if err != nil {
 			return nil, err
 		}
-		if in.Version != 0 && in.Version != operatorView(a).Version {
-			return nil, refused("CONFLICT", "the operator has changed since that version (API-1)", "read it again, and decide anew")
+		if in.Version != 0 && in.Version != operatorVersion(tx, a.Name) {
+			return nil, stale()
 		}
 		a, told, err := change(a, now)
 		if told == "" || err != nil {
 			return nil, err
 		}
 		f := fact(told, a.Name, in.Reason)
-		return &f, put(tx, rowOperator+a.Name, a)
+		return &f, keepOperator(tx, a)
 	})
 }
 
@@ -144,6 +161,10 @@ func (s *Server) operatorTOTP(ctx context.Context, in *api.EnrolTOTP) (api.TOTPE
 	if err != nil {
 		return api.TOTPEnrolled{}, err
 	}
+	waits, err := s.enrolment(ctx, in.Operator, seed)
+	if err != nil {
+		return api.TOTPEnrolled{}, err
+	}
 	begun := false
 	done, err := s.edit(ctx, api.OperatorTOTP, in.OperatorChange, in, func(a operators.Account, now time.Time) (operators.Account, string, error) {
 		switch begun = false; {
@@ -153,9 +174,12 @@ func (s *Server) operatorTOTP(ctx context.Context, in *api.EnrolTOTP) (api.TOTPE
 			a, err := a.ConfirmTOTP(s.sealer, in.Body.Code.Show(), now)
 			return a, operatorEnrolled, err
 		}
+		if !a.Created.Equal(waits.Created) {
+			return a, "", stale() // another account has the name by now
+		}
 		begun = true
-		a, err := a.BeginTOTP(s.sealer, seed, now)
-		return a, operatorEnrols, err
+		a.Pending, a.PendingUntil = waits.Pending, waits.PendingUntil
+		return a, operatorEnrols, nil
 	})
 	answer, err := s.operatorAnswer(ctx, in.Change, done, in.Operator, err)
 	if err != nil {
@@ -170,6 +194,20 @@ func (s *Server) operatorTOTP(ctx context.Context, in *api.EnrolTOTP) (api.TOTPE
 		out.URI = api.Secret(uri)
 	}
 	return out, nil
+}
+
+// enrolment is the account with a seed that waits: sealing draws, which no
+// transaction may.
+func (s *Server) enrolment(ctx context.Context, name string, seed operators.Seed) (operators.Account, error) {
+	var a operators.Account
+	err := s.Door.Store().View(ctx, func(r store.Reader) (err error) {
+		a, err = s.operator(ctx, r, name)
+		return err
+	})
+	if err != nil {
+		return a, err
+	}
+	return a.BeginTOTP(s.sealer, seed, s.Door.Now())
 }
 
 func (s *Server) seed() (operators.Seed, error) {
@@ -197,7 +235,10 @@ func (s *Server) operatorRemove(ctx context.Context, in *api.OperatorChange) (ap
 	}
 	done, err := s.record(ctx, c, func(tx store.Tx, _ time.Time) (*journal.Fact, error) {
 		if _, there, err := account(tx, in.Operator); !there || err != nil {
-			return nil, err // gone already
+			return nil, cmp.Or(err, unversioned(in.Change, 0)) // gone already
+		}
+		if in.Version != 0 && in.Version != operatorVersion(tx, in.Operator) {
+			return nil, stale()
 		}
 		tx.Delete(rowOperator + in.Operator) // its sessions die with it
 		f := fact(operatorRemoved, in.Operator, in.Reason)

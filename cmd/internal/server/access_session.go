@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
@@ -56,10 +57,13 @@ func (s *Server) from(ctx context.Context) netip.Addr {
 // signIn checks a password, which takes long, outside of any transaction. The try
 // is counted first, and given back where it proved somebody or nothing was checked.
 func (s *Server) signIn(ctx context.Context, try operators.Attempt) (operators.Proof, error) {
-	from := s.from(ctx)
-	err := s.tries(ctx, func(l operators.Ledger, now time.Time) (operators.Ledger, error) {
-		return s.SignIns.Take(l, try.Name, from, now)
-	})
+	from, local := s.from(ctx), s.onHost(ctx)
+	var err error
+	if !local { // a flood from outside locks out nobody who is on the host
+		err = s.tries(ctx, func(l operators.Ledger, now time.Time) (operators.Ledger, error) {
+			return s.SignIns.Take(l, try.Name, from, now)
+		})
+	}
 	if err != nil {
 		return operators.Proof{}, err
 	}
@@ -73,7 +77,7 @@ func (s *Server) signIn(ctx context.Context, try operators.Attempt) (operators.P
 	}
 	p, err := operators.Door{Hasher: s.Hasher, Sealer: s.sealer}.Verify(ctx, a, try, s.Door.Now())
 	_, busy := errors.AsType[*operators.Busy](err)
-	if err == nil || busy || ctx.Err() != nil {
+	if !local && (err == nil || busy || ctx.Err() != nil) {
 		back := s.tries(context.WithoutCancel(ctx), func(l operators.Ledger, now time.Time) (operators.Ledger, error) {
 			return s.SignIns.Return(l, try.Name, from, now), nil
 		})
@@ -91,6 +95,7 @@ func (s *Server) sessionOpen(ctx context.Context, in *api.OpenSession) (api.Sess
 	if err != nil {
 		return api.SessionOpened{}, err
 	}
+	anew := s.rehash(ctx, p, in)
 	var row operators.Session
 	_, err = s.record(ctx, control.Call{Actor: "operator:" + in.Body.Operator}, func(tx store.Tx, now time.Time) (*journal.Fact, error) {
 		a, _, err := account(tx, in.Body.Operator)
@@ -100,6 +105,13 @@ func (s *Server) sessionOpen(ctx context.Context, in *api.OpenSession) (api.Sess
 		if a, row, err = operators.Open(a, p, token, s.Lasting, "", now); err != nil {
 			return nil, err
 		}
+		if anew != "" {
+			if a, err = a.Rehashed(p, anew); err != nil {
+				return nil, err
+			}
+		}
+		forgetSessions(tx, row.ID, now)
+		tx.Put(store.LedgerPrefix+control.OperatorsLedger+a.Name, instantText(now))
 		f := fact(operatorSignedIn, in.Body.Operator, row.ID)
 		return &f, errors.Join(put(tx, rowOperator+a.Name, a), put(tx, rowSession+row.ID, row))
 	})
@@ -107,6 +119,44 @@ func (s *Server) sessionOpen(ctx context.Context, in *api.OpenSession) (api.Sess
 		return api.SessionOpened{}, err
 	}
 	return api.SessionOpened{Session: sessionView(row, row.ID), Token: api.Secret(token.Show())}, nil
+}
+
+// rehash is the password hashed at today's cost, where it was at another's; "" where
+// it need not be, or cannot now.
+func (s *Server) rehash(ctx context.Context, p operators.Proof, in *api.OpenSession) operators.PHC {
+	if !p.Outdated() {
+		return ""
+	}
+	anew, err := s.Hasher.Hash(ctx, in.Body.Operator, operators.NewPassword(in.Body.Password.Show()))
+	if err != nil {
+		return ""
+	}
+	return anew
+}
+
+// forgetMost is how many old sessions a new one looks at.
+const forgetMost = 16
+
+// forgetSessions removes some of the sessions that are over. Where it looks is as
+// random as the new one's ID, so that none stays for ever.
+func forgetSessions(tx store.Tx, from string, now time.Time) {
+	var ids []string
+	for key := range tx.Range(rowSession+from, rowSession[:len(rowSession)-1]+"0") {
+		if ids = append(ids, strings.TrimPrefix(key, rowSession)); len(ids) == forgetMost {
+			break
+		}
+	}
+	for key := range tx.Range(rowSession, rowSession+from) {
+		if len(ids) >= forgetMost {
+			break
+		}
+		ids = append(ids, strings.TrimPrefix(key, rowSession))
+	}
+	for _, id := range ids {
+		if row, ok, err := session(tx, id); err == nil && ok && row.Over(now) {
+			tx.Delete(rowSession + id)
+		}
+	}
 }
 
 func (s *Server) sessionClose(ctx context.Context, in *api.CloseSession) (api.SessionClosed, error) {
@@ -129,8 +179,11 @@ func (s *Server) sessionClose(ctx context.Context, in *api.CloseSession) (api.Se
 			return nil, err
 		case !ok || row.Operator != who.Caller.Operator:
 			return nil, absent("session", "ingot session list")
-		case row.Over(now) || !row.Revoked.IsZero():
-			return nil, nil
+		case row.Over(now):
+			return nil, unversioned(in.Change, 2)
+		}
+		if err := unversioned(in.Change, 1); err != nil {
+			return nil, err
 		}
 		f := fact(operatorSignedOut, row.Operator, row.ID)
 		return &f, put(tx, rowSession+id, row.Revoke(now))
@@ -143,10 +196,10 @@ func (s *Server) sessionClose(ctx context.Context, in *api.CloseSession) (api.Se
 
 func (s *Server) sessionList(ctx context.Context, in *api.SessionList) (api.Sessions, error) {
 	out := api.Sessions{Sessions: []api.SessionView{}}
-	l := lister{prefix: rowSession, page: in.Page, valid: func(string) bool { return true }, shared: true}
+	l := lister{prefix: rowSession, page: in.Page, valid: validName, shared: true}
 	err := s.list(ctx, l, &out.NextCursor, func(r store.Reader, id string) (bool, error) {
 		row, ok, err := session(r, id)
-		if err != nil || !ok || row.Over(s.Door.Now()) || !row.Revoked.IsZero() || !s.mayKey(ctx, row.Tenant) || in.Operator != "" && row.Operator != in.Operator {
+		if err != nil || !ok || row.Over(s.Door.Now()) || !s.mayKey(ctx, row.Tenant) || in.Operator != "" && row.Operator != in.Operator {
 			return false, err
 		}
 		out.Sessions = append(out.Sessions, sessionView(row, caller(ctx).id))

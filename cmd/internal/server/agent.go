@@ -89,7 +89,7 @@ func (s *Server) register(ctx context.Context, in *api.Register) (api.Registered
 // registers counts the registers of a machine within the hour, and notes this one
 // (REG-10).
 func registers(l *control.Look, server registration.ServerID) int {
-	key := "register/" + server.Key().String()
+	key := control.RegistersLedger + server.Key().String()
 	var times, recent []time.Time
 	if raw, ok := l.Get(store.LedgerPrefix + key); ok {
 		_ = json.Unmarshal(raw, &times) // what cannot be read counts for nothing
@@ -155,7 +155,11 @@ func (s *Server) refresh(ctx context.Context, in *api.Refresh) (api.Refreshed, e
 	}
 	who := caller(ctx)
 	done, err := s.Door.Do(ctx, control.Call{Actor: who.name()}, control.Target{Server: server}, func(l *control.Look) (lifecycle.Input, error) {
-		l.Attach(control.Sysinfo{Raw: said.raw})
+		was, _, err := control.SysinfoOf(l, server)
+		if err != nil {
+			return nil, err
+		}
+		l.Attach(control.Sysinfo{Raw: said.raw, AgentKey: was.AgentKey}) // it does not speak of that key
 		heard(l, server)
 		return lifecycle.Refresh{Key: who.key, Inventory: said.Inventory}, nil
 	})

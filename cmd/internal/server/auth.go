@@ -21,7 +21,7 @@ func (s *Server) authenticate(ctx context.Context, d api.Def, req *http.Request)
 	if d.Auth == api.Anonymous {
 		return ctx, nil
 	}
-	if s.OnHost != nil && s.OnHost(req.Context()) && req.Header.Get("Authorization") == "" {
+	if d.Auth != api.PollToken && s.onHost(req.Context()) && req.Header.Get("Authorization") == "" {
 		return withCaller(ctx, principal{host: true, tenant: s.Owner}), nil
 	}
 	if d.Auth == api.Host {
@@ -35,8 +35,15 @@ func (s *Server) authenticate(ctx context.Context, d api.Def, req *http.Request)
 	if err != nil {
 		return ctx, err
 	}
+	p.again = func(r store.Reader) error { _, err := s.identify(r, d, secret); return err }
+	if p.Caller.Operator != "" {
+		s.touch(ctx, p.id)
+	}
 	return withCaller(ctx, p), nil
 }
+
+// onHost reports whether a call came from the control plane's own host.
+func (s *Server) onHost(ctx context.Context) bool { return s.OnHost != nil && s.OnHost(ctx) }
 
 // presented is the secret in the request's header.
 func presented(req *http.Request) (keys.Secret, error) {
@@ -51,17 +58,29 @@ func presented(req *http.Request) (keys.Secret, error) {
 func (s *Server) prove(ctx context.Context, d api.Def, secret keys.Secret) (principal, error) {
 	var p principal
 	err := s.Door.Store().View(ctx, func(r store.Reader) (err error) {
-		switch {
-		case d.Auth == api.PollToken:
-			p, err = s.proveAgent(r, secret, keys.PollToken, "poll/")
-		case secret.Kind() == keys.SessionToken:
-			p, err = s.proveSession(r, secret)
-		default:
-			p, err = s.proveKey(r, secret)
-		}
+		p, err = s.identify(r, d, secret)
 		return err
 	})
 	return p, err
+}
+
+func (s *Server) identify(r store.Reader, d api.Def, secret keys.Secret) (principal, error) {
+	switch {
+	case d.Auth == api.PollToken:
+		return s.proveAgent(r, secret, keys.PollToken, "poll/")
+	case secret.Kind() == keys.SessionToken:
+		return s.proveSession(r, secret)
+	}
+	return s.proveKey(r, secret)
+}
+
+// still reports, as an error, a caller who has been shut out since the call began:
+// what waits or streams asks again each time that it looks.
+func still(ctx context.Context, r store.Reader) error {
+	if p := caller(ctx); p.again != nil {
+		return p.again(r)
+	}
+	return nil
 }
 
 func unproven() error {
@@ -204,6 +223,7 @@ func listed(d api.Def) bool {
 
 // journal tells the log of a refused mutation, as often as its limiter lets.
 func (s *Server) journal(ctx context.Context, d api.Def) {
+	ctx = context.WithoutCancel(ctx) // who hangs up is told of all the same
 	who := caller(ctx).name()
 	if s.denials.Take(who, s.Door.Now()) != nil {
 		return

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,13 +27,31 @@ func bootView(r store.Reader, n *lifecycle.Node, b *netboot.Record) api.BootReco
 	if b.Entry.Epoch != 0 {
 		v.Entry = &api.BootNext{Epoch: b.Entry.Epoch, Image: b.Entry.Image, Args: b.Entry.Args}
 	}
-	if n.ID != "" && b.Owner.Node == string(n.ID) {
-		v.Version = n.Version
-	}
+	v.Version = bootVersion(r, b)
 	if seen, ok := control.SightingOf(r, b.MAC); ok {
 		v.LastSeen = seen.Last
 	}
 	return v
+}
+
+// bootVersion is the revision of the newest row that changed a record, 0 where
+// there is none (API-1).
+func bootVersion(r store.Reader, b *netboot.Record) uint64 {
+	if b.State == netboot.Absent {
+		return 0
+	}
+	return max(1, control.ChangedAt(r, lifecycle.RowBoot+b.MAC.String()))
+}
+
+// bootCall is the caller of a verb on a record. The step compares versions in its
+// own place among the checks (EDGE-15), and those are nodes': it gets one that
+// differs from the node's where the record's does.
+func bootCall(ctx context.Context, c api.Change, l *control.Look, b *netboot.Record) lifecycle.Call {
+	call := by(ctx, c)
+	if call.Version = 0; c.Version != 0 && c.Version != bootVersion(l, b) {
+		call.Version = l.State.Node.Version + 1
+	}
+	return call
 }
 
 // boot is the record of a MAC in a state; an unknown MAC reads as absent, and is
@@ -103,7 +120,7 @@ func (s *Server) bootVerb(ctx context.Context, op api.Any, in api.BootChange, as
 	}
 	done, err := s.Door.Do(ctx, c, control.Target{MAC: mac}, func(l *control.Look) (lifecycle.Input, error) {
 		b := boot(&l.State, mac)
-		return lifecycle.BootVerb{Call: by(ctx, in.Change), On: verb, MAC: mac, Mode: mode, Spoken: control.Spoken(l, b.Product)}, nil
+		return lifecycle.BootVerb{Call: bootCall(ctx, in.Change, l, b), On: verb, MAC: mac, Mode: mode, Spoken: control.Spoken(l, b.Product)}, nil
 	})
 	if err != nil {
 		return api.BootChanged{}, err
@@ -146,17 +163,22 @@ func (s *Server) bootMode(ctx context.Context, in *api.SetMode) (api.BootChanged
 func (s *Server) discovered(ctx context.Context, in *api.DiscoveredList) (api.Discovered, error) {
 	out := api.Discovered{Sightings: []api.Sighting{}}
 	limit := cmp.Or(in.Limit, defaultPage)
-	err := s.Door.Store().View(ctx, func(r store.Reader) error {
+	from, err := sightingsFrom(in.Cursor)
+	if err != nil {
+		return out, err
+	}
+	err = s.Door.Store().View(ctx, func(r store.Reader) error {
 		all := control.Sightings(r, s.Door.Now())
-		after := func(x control.Sighting) string { return sightingCursor(x) }
+		var last control.Sighting
 		for _, x := range all {
-			if in.Cursor != "" && strings.Compare(after(x), in.Cursor) >= 0 {
+			if from != "" && sightingPlace(x) >= from {
 				continue
 			}
 			if len(out.Sightings) == limit {
-				out.NextCursor = after(lastOf(all, out.Sightings[limit-1].MAC))
+				out.NextCursor = opaque(sightingsPrefix + sightingPlace(last))
 				break
 			}
+			last = x
 			v, err := s.sightingView(r, x)
 			if err != nil {
 				return err
@@ -168,14 +190,30 @@ func (s *Server) discovered(ctx context.Context, in *api.DiscoveredList) (api.Di
 	return out, err
 }
 
-func lastOf(all []control.Sighting, mac string) control.Sighting {
-	i := slices.IndexFunc(all, func(x control.Sighting) bool { return x.MAC.String() == mac })
-	return all[i]
+// sightingsPrefix tells the cursors of this list from all others.
+const sightingsPrefix = "sighting/"
+
+const sightingTime = "20060102T150405.000000000"
+
+// sightingPlace orders sightings by time, then by MAC.
+func sightingPlace(x control.Sighting) string {
+	return x.Last.UTC().Format(sightingTime) + " " + x.MAC.String()
 }
 
-// sightingCursor orders sightings by time.
-func sightingCursor(x control.Sighting) string {
-	return x.Last.UTC().Format("20060102T150405.000000000") + ":" + strings.ReplaceAll(x.MAC.String(), ":", "-")
+// sightingsFrom is the place that a cursor has; "" without one.
+func sightingsFrom(cursor string) (string, error) {
+	if cursor == "" {
+		return "", nil
+	}
+	text, ok := plain(cursor)
+	place, own := strings.CutPrefix(text, sightingsPrefix)
+	at, mac, _ := strings.Cut(place, " ")
+	_, bad1 := time.Parse(sightingTime, at)
+	_, bad2 := netboot.ParseMAC(mac)
+	if !ok || !own || bad1 != nil || bad2 != nil {
+		return "", badCursor()
+	}
+	return place, nil
 }
 
 func (s *Server) sightingView(r store.Reader, x control.Sighting) (api.Sighting, error) {

@@ -2,8 +2,11 @@ package server
 
 import (
 	"context"
+	"encoding/hex"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/control"
@@ -25,6 +28,7 @@ func (s *Server) servedBoot(r store.Reader, mac netboot.MAC) (api.ServedBoot, bo
 		return api.ServedBoot{}, false, nil
 	}
 	v := api.ServedBoot{BootRecord: bootView(r, &st.Node, b)}
+	v.LastSeen = time.Time{} // the booters' own word, which no change tells of
 	if b.Networking != (netboot.Networking{}) {
 		v.Networking = map[string]string{"network": b.Networking.Network.String(), "gateway": addrText(b.Networking.Gateway)}
 	}
@@ -99,17 +103,19 @@ const maxDelta = 2000
 
 func (s *Server) bootChanges(ctx context.Context, in *api.BootChanges) (api.BootDelta, error) {
 	var out api.BootDelta
+	from := in.Revision // what is up to here was looked at already
 	err := s.poll(ctx, in.Wait.Duration, func(r store.Reader) (bool, error) {
 		out = api.BootDelta{Incarnation: control.Incarnation(r), Revision: r.Head().Revision}
-		if in.Incarnation != out.Incarnation || in.Revision > out.Revision || in.Revision < r.Base().Revision {
+		if in.Incarnation != out.Incarnation || in.Revision > out.Revision || from < r.Base().Revision {
 			out.Reset = true
 			return true, nil
 		}
-		touched, policy, rev, err := touchedBoots(r, in.Revision)
+		touched, policy, rev, err := touchedBoots(r, from)
 		if err != nil {
 			return false, err
 		}
-		out.Revision = rev
+		more := rev < out.Revision
+		from, out.Revision = rev, rev
 		if policy {
 			st, err := s.Door.Load(r, control.Target{})
 			if err != nil {
@@ -118,7 +124,7 @@ func (s *Server) bootChanges(ctx context.Context, in *api.BootChanges) (api.Boot
 			p := policyView(st.Site.Policy)
 			out.Policy = &p
 		}
-		return policy || len(touched) > 0, s.delta(r, touched, &out)
+		return policy || more || len(touched) > 0, s.delta(r, touched, &out)
 	})
 	return out, err
 }
@@ -172,10 +178,8 @@ func (s *Server) sightings(ctx context.Context, in *api.ReportSightings) (api.Si
 			return api.SightingsTaken{}, err
 		}
 		one := control.Seen{MAC: mac, Arch: x.Arch, First: x.FirstSeen.UTC(), Last: x.LastSeen.UTC(), Count: x.Count, Relay: x.Relay}
-		if x.Product != "" {
-			if one.Product, err = serverID(x.Product); err != nil {
-				return api.SightingsTaken{}, err
-			}
+		if one.Product, err = product(x.Product); err != nil {
+			return api.SightingsTaken{}, err
 		}
 		seen = append(seen, one)
 	}
@@ -200,6 +204,26 @@ func (s *Server) sightings(ctx context.Context, in *api.ReportSightings) (api.Si
 		return nil
 	})
 	return out, err
+}
+
+// product reads a product UUID as a machine sent it. A placeholder is what firmware
+// sends that has none: it is no reason to refuse what all other machines sent.
+func product(text string) (registration.ServerID, error) {
+	if text == "" {
+		return registration.ServerID{}, nil
+	}
+	id, err := serverID(text)
+	if b, ok := errors.AsType[*registration.BadServerID](err); ok && placeholder(b.Text) {
+		return registration.ServerID{}, nil
+	}
+	return id, err
+}
+
+// placeholder reports whether text is a UUID that names no machine.
+func placeholder(text string) bool {
+	var id registration.ServerID
+	raw, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
+	return err == nil && copy(id[:], raw) == len(id) && id.Placeholder()
 }
 
 func (s *Server) boots(ctx context.Context, in *api.ReportBoots) (api.BootsTaken, error) {

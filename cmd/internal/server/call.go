@@ -25,6 +25,19 @@ func (s *Server) call(ctx context.Context, op api.Any, c api.Change, in any) (co
 	return asked, nil
 }
 
+// unversioned compares the version that a change names with that of a record which
+// is made once and ends once: 0 before, 1 while it lives, 2 after (API-1).
+func unversioned(c api.Change, is uint64) error {
+	if c.Version == 0 || c.Version == is {
+		return nil
+	}
+	return stale()
+}
+
+func stale() error {
+	return refused("CONFLICT", "the record has changed since that version (API-1)", "read it again, and decide anew")
+}
+
 // by is the caller of a step.
 func by(ctx context.Context, c api.Change) lifecycle.Call {
 	who := caller(ctx)

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -52,10 +51,9 @@ func (s *Server) eventList(ctx context.Context, in *api.EventList) (api.EventPag
 		if err != nil {
 			return err
 		}
-		out.More = page.More
+		out.More, out.Cursor = page.More, page.Next.String()
 		for _, e := range page.Events {
 			out.Events = append(out.Events, eventView(e))
-			out.Cursor = e.At.String()
 		}
 		return nil
 	})
@@ -91,13 +89,9 @@ func (s *Server) eventStream(ctx context.Context, in *api.EventStream, w http.Re
 			if err := out.event(eventView(e)); err != nil {
 				return err
 			}
-			f.After = e.At
 		}
-		if page.More {
+		if f.After = page.Next; page.More {
 			continue
-		}
-		if len(page.Events) == 0 {
-			f.After = max2(f.After, rev)
 		}
 		if more, err := s.wait(ctx, rev, &out); !more || err != nil {
 			return err
@@ -105,17 +99,11 @@ func (s *Server) eventStream(ctx context.Context, in *api.EventStream, w http.Re
 	}
 }
 
-// max2 moves a cursor to the end of what was looked at, so that the next look does
-// not begin before it.
-func max2(c journal.Cursor, rev store.Rev) journal.Cursor {
-	if c.Revision < uint64(rev) {
-		return journal.Cursor{Revision: uint64(rev), Index: 1<<64 - 1}
-	}
-	return c
-}
-
 func (s *Server) eventsAfter(ctx context.Context, f journal.Filter) (page control.Page, rev store.Rev, err error) {
 	err = s.Door.Store().View(ctx, func(r store.Reader) error {
+		if err := still(ctx, r); err != nil {
+			return err
+		}
 		rev = store.Rev(r.Head().Revision)
 		page, err = control.Events(r, f, defaultEvents)
 		return err
@@ -139,6 +127,9 @@ func (s *Server) wait(ctx context.Context, rev store.Rev, out *stream) (bool, er
 		case <-s.Door.Store().Changed(rev):
 			return true, nil
 		case <-tick.C:
+			if err := s.Door.Store().View(ctx, func(r store.Reader) error { return still(ctx, r) }); err != nil {
+				return false, err
+			}
 			if err := out.comment(); err != nil {
 				return false, err
 			}
@@ -153,16 +144,16 @@ type stream struct {
 }
 
 func (o *stream) comment() error {
-	_, _ = o.w.WriteString(": alive\n\n")
+	_, _ = o.w.Write(api.AppendBeat(nil))
 	return o.send()
 }
 
 func (o *stream) event(e api.Event) error {
-	raw, err := json.Marshal(e)
+	raw, err := api.AppendEvent(nil, e)
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(o.w, "id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Type, raw)
+	_, _ = o.w.Write(raw)
 	return o.send()
 }
 

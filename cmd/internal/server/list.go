@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/base64"
 	"strings"
 
 	"github.com/ingotmetal/ingot/cmd/api"
@@ -27,8 +28,9 @@ type lister struct {
 // cursor is the name of the last row that was looked at; the next one is set where
 // there may be more. To callers of another tenant there is nothing.
 func (s *Server) list(ctx context.Context, l lister, cursor *string, take func(r store.Reader, name string) (bool, error)) error {
-	if l.page.Cursor != "" && !l.valid(l.page.Cursor) {
-		return invalid("query.cursor", "next_cursor of the page before")
+	after, err := l.after()
+	if err != nil {
+		return err
 	}
 	if s.foreign(ctx) && !l.shared {
 		return nil
@@ -38,7 +40,7 @@ func (s *Server) list(ctx context.Context, l lister, cursor *string, take func(r
 		limit = defaultPage
 	}
 	return s.Door.Store().View(ctx, func(r store.Reader) error {
-		names, more := l.names(r)
+		names, more := l.names(r, after)
 		*cursor = ""
 		took := 0
 		for i, name := range names {
@@ -50,22 +52,54 @@ func (s *Server) list(ctx context.Context, l lister, cursor *string, take func(r
 				took++
 			}
 			if took == limit && (more || i < len(names)-1) {
-				*cursor = name
+				*cursor = l.cursor(name)
 				return nil
 			}
 		}
 		if more {
-			*cursor = names[len(names)-1]
+			*cursor = l.cursor(names[len(names)-1])
 		}
 		return nil
 	})
 }
 
+// cursor is the form in which callers get and give back the name of a row. The
+// list's own prefix is in it, so that one list takes no other's.
+func (l *lister) cursor(name string) string { return opaque(l.prefix + name) }
+
+// after is the name that the cursor has; "" without one.
+func (l *lister) after() (string, error) {
+	if l.page.Cursor == "" {
+		return "", nil
+	}
+	text, ok := plain(l.page.Cursor)
+	name, own := strings.CutPrefix(text, l.prefix)
+	if !ok || !own || !l.valid(name) {
+		return "", badCursor()
+	}
+	return name, nil
+}
+
+func badCursor() error { return invalid("query.cursor", "next_cursor of the page before") }
+
+// opaque and plain are the two ways of a cursor (API-2). It is no secret.
+func opaque(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+
+func plain(cursor string) (string, bool) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	return string(raw), err == nil
+}
+
+// validName takes the names of what people and their keys are called.
+func validName(name string) bool {
+	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_.@-") == ""
+}
+
 // names are the rows that a call may look at, and whether there are more.
-func (l *lister) names(r store.Reader) (names []string, more bool) {
+func (l *lister) names(r store.Reader, after string) (names []string, more bool) {
 	lo := l.prefix
-	if l.page.Cursor != "" {
-		lo += l.page.Cursor + "\x00"
+	if after != "" {
+		lo += after + "\x00"
 	}
 	for key := range r.Range(lo, l.prefix[:len(l.prefix)-1]+"0") { // "0" follows "/"
 		if len(names) == scanMost {

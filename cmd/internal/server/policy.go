@@ -112,7 +112,7 @@ func (s *Server) policySet(ctx context.Context, in *api.SetPolicy) (api.PolicyCh
 	}
 	done, err := s.Door.Do(ctx, c, control.Target{}, func(l *control.Look) (lifecycle.Input, error) {
 		if v := policyVersion(l); in.Version != 0 && in.Version != v {
-			return nil, refused("CONFLICT", "the policy has changed since that version (API-1)", "read it again, and decide anew")
+			return nil, stale()
 		}
 		call := by(ctx, in.Change)
 		call.Version = 0 // it is the site's, not a node's

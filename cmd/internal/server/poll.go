@@ -19,6 +19,9 @@ func (s *Server) poll(ctx context.Context, wait time.Duration, look func(store.R
 		var rev store.Rev
 		var found bool
 		err := s.Door.Store().View(ctx, func(r store.Reader) (err error) {
+			if err := still(ctx, r); err != nil {
+				return err
+			}
 			rev = store.Rev(r.Head().Revision)
 			found, err = look(r)
 			return err

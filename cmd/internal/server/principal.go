@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 
+	"github.com/ingotmetal/ingot/cmd/internal/store"
 	"github.com/ingotmetal/ingot/identity/keys"
 	"github.com/ingotmetal/ingot/statemachine/registration"
 )
@@ -17,6 +18,8 @@ type principal struct {
 	poll   registration.Hash     // of a poll token
 	key    registration.Hash     // of an agent's key
 	host   bool                  // by the local socket
+
+	again func(store.Reader) error // proves it anew
 }
 
 type principalKey struct{}

@@ -45,7 +45,45 @@ func session(r store.Reader, id string) (operators.Session, bool, error) {
 		return operators.Session{}, false, nil
 	}
 	s, err := operators.DecodeSession(raw)
+	if seen := instant(r, control.SessionsLedger+id); seen.After(s.Seen) {
+		s.Seen = seen
+	}
 	return s, err == nil, err
+}
+
+// instant reads a time from a ledger; the zero time where there is none.
+func instant(r store.Reader, key string) time.Time {
+	raw, _ := r.Get(store.LedgerPrefix + key)
+	t, err := time.Parse(time.RFC3339, string(raw))
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// instantText is a time as ledgers keep it.
+func instantText(t time.Time) []byte { return []byte(t.UTC().Format(time.RFC3339)) }
+
+// touch notes that a session was used, where idleness would end it. It is an
+// observation: where it cannot be kept, the session ends sooner.
+func (s *Server) touch(ctx context.Context, id string) {
+	var due bool
+	err := s.Door.Store().View(ctx, func(r store.Reader) error {
+		row, ok, err := session(r, id)
+		_, due = row.Touch(s.Door.Now())
+		due = due && ok
+		return err
+	})
+	if err != nil || !due {
+		return
+	}
+	_, err = s.Door.Store().Update(ctx, func(tx store.Tx) error {
+		tx.Put(store.LedgerPrefix+control.SessionsLedger+id, instantText(s.Door.Now()))
+		return nil
+	})
+	if err != nil {
+		s.Log.Warn("the use of a session could not be noted", "session", id, "error", err)
+	}
 }
 
 // put writes a record as JSON.

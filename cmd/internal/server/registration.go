@@ -41,7 +41,10 @@ func (s *Server) registrationList(ctx context.Context, in *api.RegistrationList)
 	return out, err
 }
 
-func validServer(name string) bool { _, err := registration.ParseServerID(name); return err == nil }
+func validServer(name string) bool {
+	id, err := registration.ParseServerID(name)
+	return err == nil && id.Key().String() == name
+}
 
 func (s *Server) registrationShow(ctx context.Context, in *api.RegistrationRef) (api.Registration, error) {
 	server, err := serverID(in.Server)
@@ -127,7 +130,7 @@ func (s *Server) registrationDelete(ctx context.Context, in *api.RegistrationCha
 		return api.Deleted{}, err
 	}
 	done, err := s.Door.Do(ctx, c, control.Target{Server: server}, func(l *control.Look) (lifecycle.Input, error) {
-		l.Forget(seenLedger + server.Key().String())
+		l.Forget(control.SeenLedger + server.Key().String())
 		return lifecycle.DeleteRow{Call: by(ctx, in.Change), World: l.World}, nil
 	})
 	if err != nil {
@@ -207,6 +210,12 @@ func (s *Server) approve(ctx context.Context, in *api.Approve) (api.Registration
 	if err != nil {
 		return api.RegistrationChanged{}, err
 	}
+	var named registration.ServerID // read ahead of the code, so that it tells nothing of it
+	if in.Body.Server != "" {
+		if named, err = serverID(in.Body.Server); err != nil {
+			return api.RegistrationChanged{}, err
+		}
+	}
 	c, err := s.call(ctx, api.RegistrationApprove, in.Change, in)
 	if err != nil {
 		return api.RegistrationChanged{}, err
@@ -232,7 +241,7 @@ func (s *Server) approve(ctx context.Context, in *api.Approve) (api.Registration
 			return nil, err
 		}
 		l.Count(tries.count)
-		if err := s.claimed(l, in, st.Node.Reg.Server); err != nil {
+		if err := s.claimed(l, named, st.Node.Reg.Server); err != nil {
 			return nil, err
 		}
 		return lifecycle.Approve{Call: by(ctx, in.Change), Hash: hash, Bound: control.Fact(bound, lifecycle.ScopeAgent), Waiting: registration.Sealed(waiting)}, nil
@@ -247,20 +256,11 @@ func (s *Server) approve(ctx context.Context, in *api.Approve) (api.Registration
 
 // claimed refuses a code that is no row's, or not that of the machine which the
 // operator named.
-func (s *Server) claimed(l *control.Look, in *api.Approve, read registration.ServerID) error {
+func (s *Server) claimed(l *control.Look, named, read registration.ServerID) error {
 	reg := &l.State.Node.Reg
-	if reg.State == registration.Absent || reg.Server != read {
+	others := named != registration.ServerID{} && named.Key() != reg.Server.Key() // it must not tell whose it is
+	if reg.State == registration.Absent || reg.Server != read || others {
 		return wrongCode()
-	}
-	if in.Body.Server == "" {
-		return nil
-	}
-	named, err := serverID(in.Body.Server)
-	if err != nil {
-		return err
-	}
-	if named.Key() != reg.Server.Key() {
-		return wrongCode() // it must not tell whose it is
 	}
 	return nil
 }

@@ -95,8 +95,9 @@ func planView(st *lifecycle.State, p disklayout.Plan, hostname string) api.Setup
 	return v
 }
 
-// errEpoch says that another attempt took the epoch that a bundle was sealed for.
-var errEpoch = errors.New("the site's epoch moved on")
+// errMoved says that another attempt took the epoch that a bundle was sealed for, or
+// that the agent has another key by now.
+var errMoved = errors.New("what the bundle was sealed for has changed")
 
 // reseals is how often a bundle is sealed anew for another epoch.
 const reseals = 16
@@ -115,26 +116,32 @@ func (s *Server) approveSetup(ctx context.Context, in *api.ApproveSetup) (api.Se
 		if err != nil {
 			return api.SetupApproved{}, err
 		}
-		if err := s.mint(ctx, &a, &st); err != nil {
+		if err := s.mint(ctx, &a, &st); errors.Is(err, errMoved) {
+			continue
+		} else if err != nil {
 			return api.SetupApproved{}, err
 		}
 		done, err := s.Door.Do(ctx, c, control.Target{Server: a.server}, func(l *control.Look) (lifecycle.Input, error) { return a.input(ctx, l) })
-		if errors.Is(err, errEpoch) {
+		if errors.Is(err, errMoved) {
 			continue
 		}
 		if err != nil {
 			return api.SetupApproved{}, err
 		}
-		out := api.SetupApproved{Outcome: outcome(in.Change, done), Operation: operation(done)}
+		out := api.SetupApproved{Outcome: outcome(in.Change, done), Operation: operation(in.Change, done)}
 		out.Registration, err = s.rowAfter(ctx, a.server, done)
 		return out, err
 	}
 	return api.SetupApproved{}, refused("UNAVAILABLE", "too many attempts begin at once", "approve again")
 }
 
-// operation is a name of the approval for the audit trail: its epoch.
-func operation(done control.Done) string {
-	return "setup-" + strconv.FormatUint(done.Next.Node.Reg.Epoch, 10)
+// operation names the approval for the audit trail, by its row. A replay has the
+// same; a dry run has none.
+func operation(c api.Change, done control.Done) string {
+	if c.DryRun {
+		return ""
+	}
+	return "setup-" + strconv.FormatUint(uint64(done.Rev), 10)
 }
 
 // approval is an approve-setup on its way.
@@ -145,7 +152,8 @@ type approval struct {
 	agent  registration.Hash
 	macs   []registration.MAC
 	minted lifecycle.Mint
-	epoch  uint64 // that the bundle is for
+	epoch  uint64            // that the bundle is for
+	sealed registration.Hash // the agent key that it is sealed to
 }
 
 func (s *Server) approval(in *api.ApproveSetup) (approval, error) {
@@ -169,7 +177,7 @@ func (s *Server) approval(in *api.ApproveSetup) (approval, error) {
 // say so.
 func (s *Server) mint(ctx context.Context, a *approval, st *lifecycle.State) error {
 	reg := &st.Node.Reg
-	a.epoch = st.Site.Epoch + 1
+	a.epoch, a.sealed = st.Site.Epoch+1, reg.AgentKey
 	if reg.State != registration.AwaitingSetup {
 		return nil
 	}
@@ -209,8 +217,8 @@ func (s *Server) sealBundle(ctx context.Context, reg *registration.Record, b bun
 		return "", err
 	}
 	key, err := bundle.ParsePublicKey(said.AgentKey)
-	if err != nil {
-		return "", err
+	if err != nil || registration.Hash(key.Hash()) != reg.AgentKey {
+		return "", errMoved // another announce came in between
 	}
 	return secrets.SealBundle(key, b)
 }
@@ -225,8 +233,8 @@ func (a *approval) input(ctx context.Context, l *control.Look) (lifecycle.Input,
 	if reg.State != registration.AwaitingSetup { // the state is refused ahead of any input (SET-3)
 		return in, nil
 	}
-	if l.State.Site.Epoch+1 != a.epoch {
-		return nil, errEpoch
+	if l.State.Site.Epoch+1 != a.epoch || reg.AgentKey != a.sealed {
+		return nil, errMoved
 	}
 	p, err := realize(l, reg, a.Body.SetupRequest)
 	if err != nil {

@@ -70,19 +70,11 @@ func approvedPlan(r store.Reader, reg *registration.Record) *api.SetupPlan {
 	return &p
 }
 
-// seenLedger is when a machine was last heard of.
-const seenLedger = "seen/"
-
 // heard notes that a machine was heard of.
 func heard(l *control.Look, server registration.ServerID) {
-	l.Note(seenLedger+server.Key().String(), []byte(l.Now.UTC().Format(time.RFC3339)))
+	l.Note(control.SeenLedger+server.Key().String(), instantText(l.Now))
 }
 
 func lastSeen(r store.Reader, server registration.ServerID) time.Time {
-	raw, _ := r.Get(store.LedgerPrefix + seenLedger + server.Key().String())
-	t, err := time.Parse(time.RFC3339, string(raw))
-	if err != nil {
-		return time.Time{}
-	}
-	return t
+	return instant(r, control.SeenLedger+server.Key().String())
 }
