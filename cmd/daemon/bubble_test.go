@@ -70,9 +70,16 @@ const (
 	quietTime = 50 * time.Minute
 )
 
-// run lives through a seed, and returns the trace of all that happened and what the
-// oracles say.
-func run(t *testing.T, seed uint64, p plant) (trace [32]byte, faults map[simnet.Kind]int, broken []string) {
+// A life is what became of a site by one seed.
+type life struct {
+	trace  [32]byte // of all that happened on the net
+	faults map[simnet.Kind]int
+	broken []string // what the oracles say
+	log    string   // the last that happened
+}
+
+// run lives through a seed, and remembers so many events of it.
+func run(t *testing.T, seed uint64, p plant, events int) (l life) {
 	cryptotest.SetGlobalRandom(t, seed)
 	synctest.Test(t, func(t *testing.T) {
 		master, err := secrets.NewMaster([secrets.Size]byte{1})
@@ -80,12 +87,12 @@ func run(t *testing.T, seed uint64, p plant) (trace [32]byte, faults map[simnet.
 			t.Fatal(err)
 		}
 		w := &world{t: t, seed: seed, plant: p, master: master, source: &drawn{n: seed}, disk: &storetest.Disk{Name: "lab"}, calm: time.Now().Add(faultTime)}
-		w.net = simnet.New(seed, simnet.Options{Rule: simnet.Rule{Latency: simnet.Span{Min: 200 * time.Microsecond, Max: 5 * time.Millisecond}}})
-		broken = w.live()
-		trace, faults = w.net.Trace(), w.net.Counts()
+		w.net = simnet.New(seed, simnet.Options{Log: events, Rule: simnet.Rule{Latency: simnet.Span{Min: 200 * time.Microsecond, Max: 5 * time.Millisecond}}})
+		l.broken = w.live()
+		l.trace, l.faults, l.log = w.net.Trace(), w.net.Counts(), w.net.Log()
 		w.net.Close()
 	})
-	return trace, faults, broken
+	return l
 }
 
 // live starts everything, lets it live, stops it, and asks the oracles.

@@ -2,6 +2,8 @@ package daemon_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"strconv"
@@ -13,35 +15,40 @@ import (
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 )
 
-// seeds is how many seeds a campaign lives through: INGOT_SEEDS, or few.
-func seeds(t *testing.T, few int) int {
+// seeds are the seeds that a campaign lives through: INGOT_SEEDS is their number, or
+// the first and their number as in 40+10; else few, from 0 on.
+func seeds(t *testing.T, few uint64) (first, n uint64) {
 	t.Helper()
 	text := os.Getenv("INGOT_SEEDS")
 	if text == "" {
-		return few
+		return 0, few
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		t.Fatalf("INGOT_SEEDS is %q, want a number of seeds", text)
+	from, count, both := strings.Cut(text, "+")
+	if !both {
+		from, count = "0", text
 	}
-	return n
+	first, err1 := strconv.ParseUint(from, 10, 32)
+	n, err2 := strconv.ParseUint(count, 10, 32)
+	if err := errors.Join(err1, err2); err != nil || n == 0 {
+		t.Fatalf("INGOT_SEEDS is %q, want a number of seeds, or the first and their number as in 40+10", text)
+	}
+	return first, n
 }
 
 // Every seed keeps every promise, and goes the same way twice.
 func TestCampaign(t *testing.T) {
 	all := map[simnet.Kind]int{}
-	n := seeds(t, 6)
-	for seed := range uint64(n) {
-		trace, faults, broken := run(t, seed, plant{})
-		for _, b := range broken {
+	first, n := seeds(t, 6)
+	for seed := first; seed < first+n; seed++ {
+		l := run(t, seed, plant{}, everyEvent)
+		for _, b := range l.broken {
 			t.Errorf("seed %d: %s", seed, b)
 		}
-		for k, v := range faults {
+		for k, v := range l.faults {
 			all[k] += v
 		}
-		again, _, _ := run(t, seed, plant{})
-		if again != trace {
-			t.Errorf("seed %d went two ways: %x and %x", seed, trace[:4], again[:4])
+		if again := run(t, seed, plant{}, everyEvent); again.trace != l.trace {
+			t.Errorf("seed %d went two ways: %x and %x; %s", seed, l.trace[:4], again.trace[:4], parting(l.log, again.log))
 		}
 	}
 	t.Logf("%d seeds, each twice; on the net happened %v", n, all)
@@ -52,13 +59,29 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
+// everyEvent is more than a life has.
+const everyEvent = 1 << 20
+
+// parting says where two logs differ.
+func parting(one, other string) string {
+	a, b := strings.Split(one, "\n"), strings.Split(other, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			from := max(0, i-12)
+			return fmt.Sprintf("they part at event %d:\n%s\n--- or\n%s", i, strings.Join(a[from:min(len(a), i+4)], "\n"), strings.Join(b[i:min(len(b), i+4)], "\n"))
+		}
+	}
+	return "what differs is in the bytes"
+}
+
 // Faults that are planted in the control plane are found by some seed.
 func TestPlantedFaults(t *testing.T) {
 	for _, p := range plants() {
 		t.Run(p.name, func(t *testing.T) {
-			for seed := range uint64(seeds(t, 20)) {
-				if _, _, broken := run(t, seed, p); len(broken) > 0 {
-					t.Logf("seed %d: %s", seed, strings.Join(broken, "; "))
+			first, n := seeds(t, 20)
+			for seed := first; seed < first+n; seed++ {
+				if l := run(t, seed, p, 1); len(l.broken) > 0 {
+					t.Logf("seed %d: %s", seed, strings.Join(l.broken, "; "))
 					return
 				}
 			}
