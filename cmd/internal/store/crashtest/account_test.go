@@ -14,12 +14,11 @@ import (
 
 // An account is what workers noted up to an instant.
 type account struct {
-	acked map[uint64]op // by revision, what was acknowledged, or seen after a start
-	asked map[int]int   // by client, its newest operation
-	beats map[int]int   // by client, the newest beat that was acknowledged
-	newest,
-	refused, failed int
-	errors []string // of operations that failed
+	acked  map[uint64]op // by revision, what was acknowledged, or seen after a start
+	asked  map[int]int   // by client, its newest operation
+	beats  map[int]int   // by client, the newest beat that was acknowledged
+	newest uint64        // of acked
+	failed []string      // what was noted of operations that failed
 }
 
 func newAccount() *account {
@@ -40,16 +39,14 @@ func (a *account) note(line string) error {
 	case "beat":
 		a.beats[o.client] = max(o.n, a.beats[o.client])
 	case "refused":
-		a.refused++
 	case "failed":
-		a.failed++
-		a.errors = append(a.errors, line)
+		a.failed = append(a.failed, line)
 	case "ack", "found":
 		if was, ok := a.acked[rev]; ok && was != o {
 			return fmt.Errorf("revision %d is %v, and was %v", rev, o, was)
 		}
 		a.acked[rev] = o
-		a.newest = max(a.newest, int(rev))
+		a.newest = max(a.newest, rev)
 	}
 	return nil
 }
@@ -102,9 +99,15 @@ func (t *truth) add(rev uint64, o op) {
 	t.bases = append(t.bases, max(t.bases[rev-1], uint64(o.trim)))
 }
 
+// The mark's two places.
+const (
+	markSize = 64
+	markStep = 4096
+)
+
 // headOf reads a place of the mark.
 func headOf(b []byte) (h journal.Head, ok bool) {
-	if len(b) != 64 || string(b[:8]) != "ingotmk1" {
+	if len(b) != markSize || string(b[:8]) != "ingotmk1" {
 		return h, false
 	}
 	h.Revision = binary.BigEndian.Uint64(b[8:])
@@ -120,8 +123,8 @@ func (t *truth) right(a *account, r store.Reader) error {
 	if rev >= uint64(len(t.ops)) {
 		return fmt.Errorf("it ends at revision %d, and there were %d", rev, len(t.ops)-1)
 	}
-	if int(rev) < a.newest {
-		return fmt.Errorf("LOST: it ends at revision %d, and %d was acknowledged", rev, a.newest)
+	if rev < a.newest {
+		return &lost{rev, a.newest}
 	}
 	if t.ends != nil && rev > 0 && t.ends[rev] != head.String() {
 		return fmt.Errorf("it ends at %s, where no commit ended (%q)", head, t.ends[rev])
@@ -200,7 +203,7 @@ func beats(a *account, r store.Reader) error {
 			}
 		}
 		if n < a.beats[c] || n > asked {
-			return fmt.Errorf("LOST: client %d's beat is %d; %d was acknowledged, and %d asked for", c, n, a.beats[c], asked)
+			return fmt.Errorf("client %d's beat is %d; %d was acknowledged, and %d asked for", c, n, a.beats[c], asked)
 		}
 	}
 	return nil

@@ -137,7 +137,7 @@ func (d *disk) write(name string, s step) (news bool, err error) {
 		}
 		c.done = s.result != "?"
 	}
-	return s.begins, nil
+	return s.begins && s.result != "?", nil // what may never have happened has no truth
 }
 
 // latest is the change that a call made which ends.
@@ -289,6 +289,17 @@ func (d *disk) image(draw *rand.Rand, tidy bool) map[string][]byte {
 
 // writing reports whether a commit may be under way.
 func (d *disk) writing() bool { return d.cache[dbFile] != nil && len(d.cache[dbFile].pending) > 0 }
+
+// marked is the newest revision that the mark on the disk names.
+func (d *disk) marked() (rev uint64) {
+	f := d.names[markFile]
+	for at := 0; f != nil && at+markSize <= len(f.durable); at += markStep {
+		if h, ok := headOf(f.durable[at : at+markSize]); ok {
+			rev = max(rev, h.Revision)
+		}
+	}
+	return rev
+}
 
 // unsure reports whether more than one image is possible.
 func (d *disk) unsure() bool {

@@ -18,6 +18,14 @@ type verdict struct {
 	wrong   error // it is served, and is not what it should be
 	head    uint64
 	mark    bolt.Found
+	verify  error // what bolt.Verify says of one that is wrong
+}
+
+// A lost is an acknowledged revision that is not there.
+type lost struct{ head, acked uint64 }
+
+func (e *lost) Error() string {
+	return fmt.Sprintf("it ends at revision %d, and %d was acknowledged", e.head, e.acked)
 }
 
 // openDir opens the store of a folder as an image is opened.
@@ -40,6 +48,8 @@ func examine(dir string, t *truth, a *account) (v verdict) {
 		return t.right(a, r)
 	})
 	if v.wrong != nil {
+		_ = s.Close()
+		_, v.verify = bolt.Verify(filepath.Join(dir, dbFile))
 		return v
 	}
 	after := op{client: 99, n: 1}

@@ -2,6 +2,7 @@ package crashtest
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -19,21 +20,25 @@ type shot struct {
 	point, k int
 	files    map[string][]byte
 	account  *account
-	writing  bool // a commit may be under way
+	writing  bool   // a commit may be under way
+	marked   uint64 // the revision that the mark names whatever became of its last writes
 }
 
 // A tally counts verdicts.
 type tally struct {
-	images, points int
-	distinct       map[[sha256.Size]byte]bool
-	inFlight       int // images in which something was asked for and not answered
-	keptIt, lostIt int // of those, with and without some of it
-	refused, wrong int
-	unborn         int            // refused before anything was asked for
-	why            map[string]int // why images were refused
-	marks          map[bolt.Found]int
-	firstBad       []string
-	served         int
+	images, points, served int
+	distinct               map[[sha256.Size]byte]bool
+	marks                  map[bolt.Found]int // of those that were served
+	unborn                 int                // refused before anything was asked for
+	refused                int
+	why                    map[string]int // by what refused it
+	// Served, though wrong: those that end too early, or before what the mark on
+	// the disk names, or are not as any revision was, and how many of the last
+	// Verify finds.
+	behind, behindMark, mixed, mixedFound int
+	// Served, and right, while a commit was under way: with and without it.
+	had, lacked int
+	bad         []string // the first of them
 }
 
 // shots yields the images of a record: several at each instant where several are
@@ -57,7 +62,7 @@ func (r *record) shots(seed uint64, each int, lies func(*rand.Rand, string) bool
 			n = each
 		}
 		for k := range n {
-			yield(shot{points, k, d.image(rand.New(rand.NewPCG(seed, uint64(points*1000+k+2))), tidy), a.copy(), d.writing()})
+			yield(shot{points, k, d.image(rand.New(rand.NewPCG(seed, uint64(points*1000+k+2))), tidy), a.copy(), d.writing(), d.marked()})
 		}
 		return nil
 	})
@@ -104,36 +109,49 @@ func (r *record) judge(t testing.TB, truth *truth, each int, lies func(*rand.Ran
 func (y *tally) add(s shot, v verdict, t *truth) {
 	y.images++
 	y.distinct[s.sum()] = true
+	l, behind := errors.AsType[*lost](v.wrong)
 	switch {
 	case v.refused != nil && len(s.account.asked) == 0:
 		y.unborn++
 		return
 	case v.refused != nil:
 		y.refused++
-		y.why[reason(v.refused)]++
-	case v.wrong != nil:
-		y.wrong++
-	default:
-		y.served++
-		y.marks[v.mark]++
-	}
-	if (v.refused != nil || v.wrong != nil) && len(y.firstBad) < 8 {
-		y.firstBad = append(y.firstBad, fmt.Sprintf("point %d image %d: refused: %v; wrong: %v", s.point, s.k, v.refused, v.wrong))
-	}
-	if v.refused == nil && v.wrong == nil && s.writing && t.inFlight(s.account) {
-		y.inFlight++
-		if int(v.head) > s.account.newest {
-			y.keptIt++
-		} else {
-			y.lostIt++
+		y.why[finder(v.refused)]++
+	case behind:
+		y.behind++
+		if l.head < s.marked {
+			y.behindMark++
 		}
+	case v.wrong != nil:
+		y.mixed++
+		if v.verify != nil {
+			y.mixedFound++
+		}
+	default:
+		y.right(s, v, t)
+		return
+	}
+	if len(y.bad) < 8 {
+		y.bad = append(y.bad, fmt.Sprintf("point %d image %d: refused: %v; wrong: %v", s.point, s.k, v.refused, v.wrong))
+	}
+}
+
+func (y *tally) right(s shot, v verdict, t *truth) {
+	y.served++
+	y.marks[v.mark]++
+	switch {
+	case !s.writing || !t.inFlight(s.account):
+	case v.head > s.account.newest:
+		y.had++
+	default:
+		y.lacked++
 	}
 }
 
 // inFlight reports whether a commit may be under way.
 func (t *truth) inFlight(a *account) bool {
 	next := a.newest + 1
-	return next < len(t.ops) && a.asked[t.ops[next].client] >= t.ops[next].n
+	return next < uint64(len(t.ops)) && a.asked[t.ops[next].client] >= t.ops[next].n
 }
 
 func (s shot) sum() (sum [sha256.Size]byte) {
@@ -146,8 +164,6 @@ func (s shot) sum() (sum [sha256.Size]byte) {
 	return sum
 }
 
-func reason(err error) string { return fmt.Sprintf("%T", err) }
-
 // TestImages opens what a loss of power may leave at each instant, and finds all that
 // was acknowledged, and of what was not, whole commits or nothing.
 func TestImages(t *testing.T) {
@@ -155,15 +171,15 @@ func TestImages(t *testing.T) {
 	r := recorded(t, either(4, 8), 6, either(12, 24))
 	truth := r.truth(t)
 	sum := r.judge(t, truth, either(3, 8), nil, false)
-	t.Logf("%d images (%d distinct) at %d instants of %d lives, seed %d, %d commits, %d revisions, %.0f s", sum.images, len(sum.distinct), sum.points, len(r.lives), seed(t), len(truth.ends), len(truth.ops)-1, time.Since(began).Seconds())
-	t.Logf("%d images in the middle of a commit: %d had it, %d did not; marks %v; %d refused, %d wrong; %d refused that have no commit at all", sum.inFlight, sum.keptIt, sum.lostIt, sum.marks, sum.refused, sum.wrong, sum.unborn)
-	for _, bad := range sum.firstBad {
+	t.Logf("%d images, %d distinct, at %d instants of %d lives with %d commits and %d revisions, seed %d, %.0f s", sum.images, len(sum.distinct), sum.points, len(r.lives), len(truth.ends)-1, len(truth.ops)-1, seed(t), time.Since(began).Seconds())
+	t.Logf("%d were made within a commit: %d had it, %d did not; marks %v; %d refused before the first commit of all; %d refused, %d lost, %d mixed", sum.had+sum.lacked, sum.had, sum.lacked, sum.marks, sum.unborn, sum.refused, sum.behind, sum.mixed)
+	for _, bad := range sum.bad {
 		t.Error(bad)
 	}
-	if want := either(2000, 10000); sum.images < want {
-		t.Errorf("%d images, want %d", sum.images, want)
+	if want := either(1000, 10000); len(sum.distinct) < want {
+		t.Errorf("%d distinct images, want %d", len(sum.distinct), want)
 	}
-	if sum.keptIt == 0 || sum.lostIt == 0 {
-		t.Error("no image is in the middle of a commit, so they prove little")
+	if sum.had == 0 || sum.lacked == 0 || sum.marks[bolt.MarkTorn] > 0 {
+		t.Error("commits are always there, or never, or a mark was torn in both places")
 	}
 }

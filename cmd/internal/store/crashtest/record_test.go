@@ -47,6 +47,7 @@ func readLife(t testing.TB, trace, dir string) life {
 	if err := readTrace(trace, dir, func(s step) error { l.steps = append(l.steps, s); return nil }); err != nil {
 		t.Fatal(err)
 	}
+	l.steps = died(l.steps)
 	all, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +58,28 @@ func readLife(t testing.TB, trace, dir string) life {
 		}
 	}
 	return l
+}
+
+// died makes each call whole in which the worker died: it ends where it began, with
+// an outcome that only the files tell.
+func died(steps []step) (out []step) {
+	open := map[string]int{} // by thread, where in out a call began
+	for _, s := range steps {
+		i, was := open[s.tid]
+		delete(open, s.tid)
+		switch {
+		case s.begins && !s.ends:
+			open[s.tid] = len(out)
+		case was && s.result == "?":
+			out[i].ends, out[i].result = true, "?"
+			continue
+		}
+		out = append(out, s)
+	}
+	for _, i := range open {
+		out[i].ends, out[i].result = true, "?"
+	}
+	return out
 }
 
 // replay takes all steps on a disk, and calls at each instant after which a loss of
