@@ -73,7 +73,7 @@ var sample = map[string]string{
 	"node.uncordon":              "NODE",
 	"node.maintenance":           "NODE on --reason 'new memory'",
 	"event.list":                 "--type registration. --limit 20",
-	"event.stream":               "--type node.",
+	"event.stream":               "--new --type node.",
 	"audit.head":                 "",
 	"audit.rows":                 "--after 812 --to export.log",
 	"store.backup":               "--to ingot-backup.db",

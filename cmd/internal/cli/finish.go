@@ -25,7 +25,7 @@ func (a *app) finish(err error) Exit {
 	_, already := errors.AsType[*told](err)
 	switch {
 	case would:
-	case a.given.json || a.given.output == "json":
+	case a.given.json || a.given.output == "json" && a.given.jq == "":
 		a.note("%s", must(map[string]any{"schema": schema("error"), "exit": exitOf(err), "error": problem(err)}))
 	case !already || exitOf(err) == Partly:
 		a.note("%s", a.inWords(err))

@@ -64,7 +64,7 @@ func TestEveryVerbCalls(t *testing.T) {
 			}
 			reply(w, `{"registrations":[],"boots":[],"sightings":[],"nodes":[],"keys":[],"sessions":[],"operators":[],"events":[],"windows":[]}`)
 		}
-		args := append(good(f, d), "-o", "json", "--timeout", "5s")
+		args := append(good(f, d), "-o", "json", "--timeout", "1m")
 		if d.Destructive {
 			args = append(args, "--yes")
 		}
@@ -132,7 +132,10 @@ func TestReadonlyAndProtected(t *testing.T) {
 		"  ro: {server: '"+f.server.URL+"', readonly: true}\n  prod: {server: '"+f.server.URL+"', protected: true}\n")
 	for _, op := range api.All() {
 		d := op.Info()
-		args := append(good(f, d), "--timeout", "100ms")
+		args := append(good(f, d), "--timeout", "1m")
+		if d.Stream == api.Events {
+			args = append(args, "--timeout", "100ms")
+		}
 		if d.Destructive {
 			args = append(args, "--yes")
 		}
@@ -188,6 +191,30 @@ func fields(line string) []string {
 		return nil
 	}
 	return strings.Split(line, " ")
+}
+
+// Flags change the policy where it stands; a file replaces it whole.
+func TestPolicyIsChangedOrReplaced(t *testing.T) {
+	f := newFake(t)
+	var body, query string
+	f.answer = func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "GET" {
+			reply(w, `{"policy":{"auto_enroll":true,"answer_only_pxe":true,"network":"10.0.0.0/24","allow":["a","b"]},"version":7}`)
+			return
+		}
+		raw, _ := io.ReadAll(r.Body)
+		body, query = string(raw), r.URL.RawQuery
+		reply(w, `{}`)
+	}
+	for _, c := range []struct{ args, body, query string }{
+		{"--rescue-image r --allow c", `{"auto_enroll":true,"allow":["c"],"network":"10.0.0.0/24","rescue_image":"r","answer_only_pxe":true}`, "version=7"},
+		{"--auto-enroll=false --if-version 5", `{"auto_enroll":false,"allow":["a","b"],"network":"10.0.0.0/24","answer_only_pxe":true}`, "version=5"},
+		{"--file " + f.write("p.yaml", "auto_enroll: true\nanswer_only_pxe: false\n"), `{"auto_enroll":true,"answer_only_pxe":false}`, ""},
+	} {
+		if got := f.run(strings.Fields("policy set " + c.args)...); got.code != 0 || body != c.body || query != c.query {
+			t.Errorf("%s: %d %s\n%s ?%s", c.args, got.code, got.err, body, query)
+		}
+	}
 }
 
 // A file is read strictly, and flags change what it says.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,6 +41,9 @@ func TestScripts(t *testing.T) {
 			"ingot":   ingot,
 			"ends":    ends,
 			"let":     let,
+			"json":    pickJSON,
+			"cut":     cut,
+			"flip":    flip,
 			"cut-pin": cutPin,
 			"unseal":  func(ts *testscript.TestScript, _ bool, args []string) { unseal(ts, agent, args) },
 		},
@@ -76,6 +80,34 @@ func runScript(ts *testscript.TestScript, args []string) int {
 // let NAME FILE sets a variable to what a file has.
 func let(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+// json FILE .A.B prints the text that a JSON file has there.
+func pickJSON(ts *testscript.TestScript, _ bool, args []string) {
+	var x any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &x))
+	for name := range strings.SplitSeq(strings.TrimPrefix(args[1], "."), ".") {
+		x = x.(map[string]any)[name]
+	}
+	_, err := ts.Stdout().Write([]byte(x.(string) + "\n"))
+	ts.Check(err)
+}
+
+// cut FILE N TO writes a file without its last bytes.
+func cut(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(text[:len(text)-n]), 0o600))
+}
+
+// flip FILE N TO writes a file with one bit changed.
+func flip(ts *testscript.TestScript, _ bool, args []string) {
+	text := []byte(ts.ReadFile(args[0]))
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	text[n] ^= 1
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), text, 0o600))
 }
 
 // cutPin FILE prints the pin that an error told of.

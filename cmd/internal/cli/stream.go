@@ -6,17 +6,22 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"reflect"
 	"strings"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/statemachine/journal"
 )
 
 // follow prints events as they happen, and goes on from the last one where the
 // connection was cut.
 func (v *verb) follow(ctx context.Context, c *connection, in reflect.Value) error {
+	if err := v.fromNow(ctx, c, in); err != nil {
+		return err
+	}
 	for try := 1; ; try++ {
 		got, err := v.events(ctx, c, in)
 		if got {
@@ -36,6 +41,19 @@ func (v *verb) follow(ctx context.Context, c *connection, in reflect.Value) erro
 			continue // told above
 		}
 	}
+}
+
+// fromNow moves the cursor to the end of the log for --new.
+func (v *verb) fromNow(ctx context.Context, c *connection, in reflect.Value) error {
+	if !v.fresh {
+		return nil
+	}
+	head, err := api.AuditHeadShow.Call(ctx, c.Client, &api.Empty{})
+	if err != nil {
+		return v.met(err, c.where, reflect.Value{})
+	}
+	v.set(in, "cursor", journal.Cursor{Revision: head.Revision, Index: math.MaxUint64}.String())
+	return nil
 }
 
 // events reads one stream to its end. got says whether any event came.

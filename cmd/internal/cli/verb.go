@@ -25,6 +25,7 @@ type verb struct {
 	plan  string // approve-setup: the file of a plan that was shown
 	to    string // streams of bytes: where they go
 	keep  bool   // session.open: print the token instead of keeping it
+	fresh bool   // event.stream: only what happens from now on
 	watch bool
 	until []string
 	every time.Duration
@@ -99,6 +100,8 @@ func (v *verb) special(c *cobra.Command) {
 		c.Flags().StringVar(&v.plan, "plan-file", "", "approve what 'ingot plan -o json' printed into this `FILE`")
 	case v.def.Name == api.SessionOpen.Name:
 		c.Flags().BoolVar(&v.keep, "print-token", false, "print the token instead of keeping it in the context")
+	case v.def.Stream == api.Events:
+		c.Flags().BoolVar(&v.fresh, "new", false, "only what happens from now on; else all from the cursor on")
 	case v.def.Stream == api.Bytes:
 		c.Flags().StringVar(&v.to, "to", "", "a new `FILE` to write, or - for standard output")
 	}
