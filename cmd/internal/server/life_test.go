@@ -1,119 +1,15 @@
 package server_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"log/slog"
-	"net"
-	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
-	"github.com/ingotmetal/ingot/cmd/internal/control"
-	"github.com/ingotmetal/ingot/cmd/internal/operators"
-	"github.com/ingotmetal/ingot/cmd/internal/secrets"
-	"github.com/ingotmetal/ingot/cmd/internal/server"
-	"github.com/ingotmetal/ingot/cmd/internal/store/storetest"
 	"github.com/ingotmetal/ingot/disklayout"
 	"github.com/ingotmetal/ingot/identity/bundle"
 )
-
-// counter is entropy that never repeats and is the same in each run.
-type counter struct{ n uint64 }
-
-func (c *counter) Read(b []byte) (int, error) {
-	for i := range b {
-		c.n = c.n*6364136223846793005 + 1442695040888963407
-		b[i] = byte(c.n >> 56)
-	}
-	return len(b), nil
-}
-
-type hostKey struct{}
-
-// site is a server with clients of every kind.
-type site struct {
-	t    *testing.T
-	url  string
-	door *control.Door
-	host *api.Client
-	ada  *api.Client // an operator, signed in
-}
-
-const password = "correct horse battery"
-
-func newSite(t *testing.T) *site {
-	t.Helper()
-	st := storetest.Hostile(storetest.Memory("lab"))
-	t.Cleanup(func() { _ = st.Close() })
-	entropy := &counter{n: 1}
-	master, err := secrets.NewMaster([secrets.Size]byte{1})
-	must(t, err)
-	hasher, err := operators.NewHasher(operators.Hashing{Cost: operators.Cost{Time: 1, Memory: 64, Threads: 1}}, entropy)
-	must(t, err)
-	door := control.New(control.Config{Store: st, Now: time.Now})
-	must(t, door.Found(t.Context(), control.Draw{Entropy: entropy}))
-	srv, err := server.New(server.Config{Door: door, Master: master, Entropy: entropy, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Owner: "default", Site: "lab", Hasher: hasher,
-		OnHost: func(ctx context.Context) bool { return ctx.Value(hostKey{}) != nil },
-		Source: func(context.Context) netip.Addr { return netip.MustParseAddr("192.0.2.1") }})
-	must(t, err)
-	h, err := srv.Handler("test")
-	must(t, err)
-	remote, local := httptest.NewServer(h), httptest.NewUnstartedServer(h)
-	local.Config.BaseContext = func(net.Listener) context.Context { return context.WithValue(context.Background(), hostKey{}, true) }
-	local.Start()
-	t.Cleanup(remote.Close)
-	t.Cleanup(local.Close)
-	s := &site{t: t, url: remote.URL, door: door, host: &api.Client{Base: local.URL}}
-	add := api.AddOperator{}
-	add.Body.Name, add.Body.Password = "ada", password
-	_, err = api.OperatorAdd.Call(t.Context(), s.host, &add)
-	must(t, err)
-	s.ada = s.signIn("ada", password)
-	return s
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// as is a client with a secret.
-func (s *site) as(secret api.Secret) *api.Client {
-	return &api.Client{Base: s.url, Credential: api.Bearer(secret.Show)}
-}
-
-func (s *site) signIn(name string, word api.Secret) *api.Client {
-	s.t.Helper()
-	in := api.OpenSession{}
-	in.Body.Operator, in.Body.Password = name, word
-	out, err := api.SessionOpen.Call(s.t.Context(), s.as(""), &in)
-	must(s.t, err)
-	return s.as(out.Token)
-}
-
-// mint is a client with a new key of a scope.
-func (s *site) mint(scope string) *api.Client {
-	s.t.Helper()
-	in := api.MintKey{}
-	in.Body.Scope = scope
-	out, err := api.KeyMint.Call(s.t.Context(), s.ada, &in)
-	must(s.t, err)
-	return s.as(out.Secret)
-}
-
-func codeOf(err error) string {
-	if p, ok := errors.AsType[*api.Problem](err); ok {
-		return p.Code()
-	}
-	return ""
-}
 
 const (
 	uuid    = "6b1f2c3d-0001-4000-8000-000000000001"
