@@ -105,3 +105,12 @@ func lock(f *os.File, path string, alone bool) error {
 func inUse(path string) error {
 	return &Refused{Path: path, Why: "is in use by another process", Next: "stop that one first; one process has a store at a time", code: "CONFLICT"}
 }
+
+// size is how long the file is.
+func (d *door) size() int64 {
+	info, err := d.file.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

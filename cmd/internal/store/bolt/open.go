@@ -70,6 +70,10 @@ func openChecked(path string, d *door, opt *bbolt.Options) (db *bbolt.DB, err er
 		_ = db.Close()
 		return nil, damaged("the file's pages contradict each other", journal.Head{}, err)
 	}
+	// The check has read every page. What is not read again need not stay resident.
+	if info := db.Info(); info != nil {
+		forget(info.Data, d.size())
+	}
 	return db, nil
 }
 

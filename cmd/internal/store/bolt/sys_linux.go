@@ -21,3 +21,11 @@ func flock(f *os.File, alone bool) (taken bool, err error) {
 	}
 	return false, err
 }
+
+// forget takes the pages of a mapping out of the process's resident set. They stay in
+// the page cache, and come back when they are read (madvise(2)).
+func forget(data uintptr, size int64) {
+	if size > 0 {
+		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, data, uintptr(size), syscall.MADV_DONTNEED) // advice alone
+	}
+}
