@@ -331,6 +331,13 @@ func (s *site) write(key string, v any) {
 	must(s.t, err)
 }
 
+// putRow puts a row as JSON.
+func putRow(tx store.Tx, key string, v any) error {
+	raw, err := json.Marshal(v)
+	tx.Put(key, raw)
+	return err
+}
+
 // events are the types of all events after a revision.
 func (s *site) events(after uint64) []string {
 	s.t.Helper()
