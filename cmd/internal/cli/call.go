@@ -58,10 +58,14 @@ func (v *verb) met(err error, t Context, key reflect.Value) error {
 	if better := explained(err, t); better != err {
 		return better
 	}
-	if key.IsValid() && v.def.Mutates && key.String() != "" {
-		return &Refusal{lost.Error(), "whether it took place is unknown; the same command with --idempotency-key " + key.String() + " does it at most once", "UNAVAILABLE"}
+	what, next := lost.Error(), ""
+	if errors.Is(err, context.DeadlineExceeded) {
+		what, next = t.Server+" gave no answer in the time that the command has", "--timeout gives it more"
 	}
-	return err
+	if key.IsValid() && v.def.Mutates && key.String() != "" {
+		next = "whether it took place is unknown; the same command with --idempotency-key " + key.String() + " does it at most once"
+	}
+	return &Refusal{what, next, "UNAVAILABLE"}
 }
 
 // retry reports whether a call that met err may be made again, and after how long.

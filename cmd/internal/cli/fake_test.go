@@ -23,6 +23,7 @@ type fake struct {
 	home   string
 	server *httptest.Server
 	answer http.HandlerFunc
+	prompt func(string) ([]byte, error) // nil: no terminal
 
 	mu       sync.Mutex
 	requests []*http.Request
@@ -84,6 +85,7 @@ func (f *fake) runIn(env map[string]string, stdin string, args ...string) ran {
 			}
 			return env[name]
 		},
+		Dir: f.home, Prompt: f.prompt,
 		Now: time.Now, Entropy: &counter{n: 3}, Dial: (&net.Dialer{}).DialContext,
 	}, args)
 	return ran{code, out.String(), errs.String()}

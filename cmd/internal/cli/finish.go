@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,9 +80,6 @@ func (a *app) inWords(err error) string {
 	b.WriteString(clean(detail))
 	for _, l := range about(&p) {
 		b.WriteString("\n  " + clean(l))
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		b.WriteString("\n  the command's time is over; --timeout gives it more")
 	}
 	return b.String()
 }

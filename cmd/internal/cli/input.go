@@ -82,7 +82,7 @@ func (v *verb) whole(in reflect.Value) error {
 		}
 		value := p.field.At(in.Interface())
 		if lacks(p.field, value) {
-			return usage("--%s is missing", p.name).then("give it, or put %s into the file of --file", p.field.Name)
+			return v.lacking(p)
 		}
 		if value.IsZero() {
 			continue
@@ -92,6 +92,15 @@ func (v *verb) whole(in reflect.Value) error {
 		}
 	}
 	return nil
+}
+
+// lacking is the error of a field that must be given, and was not.
+func (v *verb) lacking(p *param) error {
+	if p.name == "shown-plan" {
+		return usage("the plan that was shown is not named by --shown-plan or --plan-file").
+			then("see it first: ingot plan %s --layout ... --hostname ...; it ends with the command that approves it", v.words[0])
+	}
+	return usage("--%s is missing", p.name).then("give it, or put %s into the file of --file", p.field.Name)
 }
 
 // oneStdin refuses to read standard input for two things.

@@ -12,8 +12,7 @@ import (
 // Reference is the whole command line as a page of Markdown, from the same tree that
 // runs: every command with its flags.
 func Reference() string {
-	a := &app{World: World{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Env: func(string) string { return "" }, Now: func() time.Time { return time.Time{} }}}
-	root := a.root()
+	root := nowhere().root()
 	var b strings.Builder
 	b.WriteString("# The command line\n\nGenerated from the command tree; do not edit.\n\n")
 	b.WriteString("```text\n" + helpOf(root) + "```\n")
@@ -28,6 +27,14 @@ func Reference() string {
 		}
 	}
 	return b.String()
+}
+
+// nowhere is an app in an empty world, whose commands are read and not run.
+func nowhere() *app {
+	return &app{World: World{
+		In: strings.NewReader(""), Out: io.Discard, Err: io.Discard,
+		Env: func(string) string { return "" }, Now: func() time.Time { return time.Time{} },
+	}}
 }
 
 // describe writes a command and what is below it.
@@ -48,4 +55,16 @@ func describe(b *strings.Builder, c *cobra.Command) {
 // ExitCodes is the page of the exit codes.
 func ExitCodes() string {
 	return "# Exit codes of ingot\n\nGenerated from the map that `ingot` ends by; do not edit.\n\n```text\n" + exitCodesPage() + "```\n"
+}
+
+// Commands visits every command, parents first.
+func Commands(visit func(*cobra.Command)) {
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		visit(c)
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(nowhere().root())
 }

@@ -4,33 +4,45 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/placement"
 )
 
-// A hindrance is one thing that keeps work away from a node, with what would end it.
+// A hindrance is one thing that keeps work away from a node, with who can end it and
+// how.
 type hindrance struct {
-	What string `json:"what"`
-	Next string `json:"next"`
+	Cause  string `json:"cause"`
+	Reason string `json:"reason,omitempty"`
+	Owner  string `json:"owner"`
+	What   string `json:"what"`
+	Next   string `json:"next"` // a command where there is one
 }
 
-// whyNotCommand says what keeps work away from a node.
+// whyNotCommand says what keeps work away from a node. Package placement judges, as
+// it does where work is placed.
 func (a *app) whyNotCommand() *cobra.Command {
-	c := a.newVerb(api.NodeShow, "why-not", whyNot)
+	tenant := ""
+	c := a.newVerb(api.NodeShow, "why-not", func(v *verb, raw []byte) error { return whyNot(v, raw, tenant) })
+	c.Flags().StringVar(&tenant, "tenant", "", "the `TENANT` whose work it is; left out: one that no node is dedicated to")
 	c.Short = "Say what keeps new work away from a node, and what would end it"
 	c.Example = "ingot why-not " + sampleNode
 	return c
 }
 
-func whyNot(v *verb, raw []byte) error {
+func whyNot(v *verb, raw []byte, tenant string) error {
 	var n api.Node
 	if err := json.Unmarshal(raw, &n); err != nil {
-		return &Refusal{"the answer is no node", "", "UNAVAILABLE"}
+		return &Refusal{"the answer is no node", "use a newer ingot", "UNAVAILABLE"}
 	}
-	all := hindrances(&n)
+	all, err := hindrances(&n, placement.Tenant(tenant))
+	if err != nil {
+		return err
+	}
 	if v.structured() {
 		return v.value(context.Background(), "why-not", must(map[string]any{"node_id": n.ID, "hindrances": append([]hindrance{}, all...)}))
 	}
@@ -44,66 +56,95 @@ func whyNot(v *verb, raw []byte) error {
 	return v.print(b.String())
 }
 
-// hindrances are the reasons in the order in which a person would end them: what the
-// node is, then what was asked of it, then what it lacks.
-func hindrances(n *api.Node) (out []hindrance) {
-	add := func(there bool, what, next string) {
+// hindrances are the blockers, the most final first, and then what the setup or
+// another attempt does to the machine meanwhile.
+func hindrances(n *api.Node, t placement.Tenant) ([]hindrance, error) {
+	if _, err := placement.ParseTenant(string(t)); t != "" && err != nil {
+		return nil, usage("--tenant: %v", err)
+	}
+	keys := slices.Concat(n.Scheduling.Reasons, n.Conditions)
+	slices.Sort(keys)
+	reasons, err := placement.ParseReasons(slices.Compact(keys)...)
+	if err != nil {
+		return nil, &Refusal{"the node has a reason that this program cannot read: " + err.Error(), "use a newer ingot", "UNAVAILABLE"}
+	}
+	var out []hindrance
+	for _, b := range placement.Explain(holds(n), reasons, t, placement.EveryReason) {
+		what, next := inTheWay(n, b)
+		out = append(out, hindrance{b.Cause.String(), string(b.Reason), b.Owner.String(), what, next})
+	}
+	if n.DeletedAt.IsZero() {
+		out = append(out, meanwhile(n)...)
+	}
+	return out, nil
+}
+
+// holds are the facts of a node that keep everybody out.
+func holds(n *api.Node) (c placement.Causes) {
+	takes := []string{"adopted", "deployed", "ready"} // of PROV-1, the states that work may be placed in
+	for cause, there := range map[placement.Causes]bool{
+		placement.Tombstoned:    !n.DeletedAt.IsZero(),
+		placement.Disabled:      n.States.Registration == "disabled",
+		placement.Quarantined:   n.Identity.Quarantined,
+		placement.Unprovisioned: !slices.Contains(takes, n.States.Provision),
+		placement.Maintenance:   n.Scheduling.Maintenance,
+		placement.Cordoned:      n.Scheduling.Cordoned,
+	} {
 		if there {
-			out = append(out, hindrance{what, next})
+			c |= cause
 		}
 	}
-	if !n.DeletedAt.IsZero() {
-		return []hindrance{{"it is deleted", "nothing: a tombstone stays one"}}
+	return c
+}
+
+// inTheWay is a blocker in words, with the command that would end it where there is
+// one, and placement's remedy where there is none.
+func inTheWay(n *api.Node, b placement.Blocker) (what, next string) {
+	server := n.Claims.Server
+	switch b.Cause {
+	case placement.Tombstoned:
+		return "it is deleted", b.Remedy
+	case placement.Disabled:
+		return "its registration is disabled", "ingot registration factory-reset " + server + " --yes, or register and approve it again"
+	case placement.Quarantined:
+		return "its identity is quarantined", b.Remedy
+	case placement.Unprovisioned:
+		if n.States.Provision == "" {
+			return "it has no provision axis: it was never accepted", "ingot lifecycle path provision absent ready"
+		}
+		return "its provision state is " + n.States.Provision, "ingot lifecycle path provision " + n.States.Provision + " ready"
+	case placement.Maintenance:
+		return "it is in maintenance: " + n.Scheduling.MaintenanceReason, "ingot maintenance " + n.ID + " off --reason TEXT"
+	case placement.Cordoned:
+		return "it is cordoned", "ingot uncordon " + n.ID
+	case placement.Foreign:
+		return "it is dedicated to another tenant (" + string(b.Reason) + ")", b.Remedy
+	case placement.Contested:
+		return "it is dedicated twice, and so to nobody (" + string(b.Reason) + ")", b.Remedy
 	}
-	out = append(out, standing(n)...)
-	s := n.Scheduling
-	add(s.Cordoned && !s.Draining, "it is cordoned", "ingot uncordon "+n.ID)
-	add(s.Draining, "it is draining", "ingot uncordon "+n.ID+" (ends the drain)")
-	add(s.Maintenance, "it is in maintenance: "+s.MaintenanceReason, "ingot maintenance "+n.ID+" off --reason TEXT")
-	for _, r := range s.Reasons {
-		out = append(out, reasonOf(n, r)...)
+	if b.Reason == placement.Draining {
+		return "it is draining", "ingot uncordon " + n.ID + ", or wait for the drain to end"
 	}
-	for _, c := range n.Conditions {
-		add(true, "a controller reports "+c, "the controller that set it ends it when it is no longer so")
+	return "it has the reason " + string(b.Reason), b.Remedy
+}
+
+// meanwhile is what happens to the machine now.
+func meanwhile(n *api.Node) (out []hindrance) {
+	server := n.Claims.Server
+	for state, next := range map[string]string{
+		"pending":        "ingot approve --code-file FILE, with the code that the machine shows",
+		"awaiting_setup": "ingot plan " + server + " --layout gpt --disk serial=SERIAL --hostname NAME",
+		"setting_up":     "wait: ingot registration show " + server + " --until state=approved",
+	} {
+		if n.States.Registration == state {
+			out = append(out, hindrance{"registration", "", "registration", "its registration is " + state, next})
+		}
+	}
+	if s := n.States.Retirement; s != "" && s != "none" {
+		out = append(out, hindrance{"retirement", "", "inventory", "it is being retired (" + s + ")", "nothing: it leaves"})
 	}
 	if a := n.Attempt; a != nil {
-		add(true, fmt.Sprintf("%s holds the machine (%s, attempt %d)", a.Holder, a.State, a.Epoch), "wait: ingot node show "+n.ID+" --watch")
-	}
-	add(n.Identity.Quarantined, "its identity is quarantined", "see ingot event list --node "+n.ID+" --type security.")
-	return out
-}
-
-// standing is what its registration and provision say.
-func standing(n *api.Node) (out []hindrance) {
-	next := map[string]string{
-		"pending":        "ingot approve --code-file FILE (the code that the machine shows)",
-		"awaiting_setup": "ingot plan " + n.Claims.Server + " --layout gpt --disk serial=SERIAL --hostname NAME",
-		"setting_up":     "wait: ingot registration show " + n.Claims.Server + " --until state=approved",
-		"disabled":       "ingot registration factory-reset " + n.Claims.Server,
-	}
-	if s := n.States.Registration; s != "" && s != "approved" && s != "absent" {
-		step, ok := next[s]
-		if !ok {
-			step = "ingot registration show " + n.Claims.Server
-		}
-		out = append(out, hindrance{"its registration is " + s, step})
-	}
-	if s := n.States.Provision; s != "" && s != "absent" && s != "active" && s != "deployed" {
-		out = append(out, hindrance{"its provision state is " + s, "ingot lifecycle path provision " + s + " active"})
+		out = append(out, hindrance{"attempt", "", a.Holder, fmt.Sprintf("%s holds the machine (%s, attempt %d)", a.Holder, a.State, a.Epoch), "wait: ingot node show " + n.ID + " --watch"})
 	}
 	return out
-}
-
-// reasonOf is a NoSchedule reason that the flags have not told already.
-func reasonOf(n *api.Node, reason string) []hindrance {
-	key, taint := strings.CutPrefix(reason, "taint:")
-	switch {
-	case taint:
-		return []hindrance{{"it has the taint " + key, "who set the taint removes it; ingot event list --node " + n.ID + " --type node.tainted says who"}}
-	case reason == "unreachable":
-		return []hindrance{{"it is unreachable (" + n.States.Connectivity + ")", "its agent must connect; ingot node show " + n.ID + " says when it was last seen"}}
-	case reason == "draining" || reason == "cordoned" || reason == "maintenance" || reason == "conditions":
-		return nil
-	}
-	return []hindrance{{reason, "ingot node show " + n.ID}}
 }
