@@ -30,6 +30,9 @@ type Outside struct {
 	Log     *slog.Logger
 	Listen  func(network, address string) (net.Listener, error)
 	Dial    func(network, address string) (net.Conn, error)
+	// Inherited are the sockets that the service manager holds for this process;
+	// where there are any, those of the configuration are not opened. May be nil.
+	Inherited func() ([]net.Listener, error)
 }
 
 // Site is a site's own things, opened: store, master secret, certificate. Close it
@@ -112,8 +115,15 @@ func (s *Site) Stats() func() metrics.Store {
 	}
 	return func() metrics.Store {
 		st := s.bolt.Stats()
-		return metrics.Store{FileBytes: st.FileSize, FreePages: int64(st.FreePages), OldestReader: st.OldestReader}
+		return metrics.Store{FileBytes: st.FileSize, FreePages: int64(st.FreePages), OldestReader: st.OldestReader, Revision: uint64(s.revision()), Updates: st.Closures,
+			Commits: metrics.Histogram{Bounds: st.Commit.Bounds, Counts: st.Commit.Counts, Count: st.Commit.Count, Sum: st.Commit.Sum}}
 	}
+}
+
+// revision is the newest row's, 0 where the store does not answer.
+func (s *Site) revision() (rev store.Rev) {
+	_ = s.Store.View(context.Background(), func(r store.Reader) error { rev = store.Rev(r.Head().Revision); return nil })
+	return rev
 }
 
 // loadMaster reads the master secret. It is made for a store that has no row yet,
@@ -175,8 +185,12 @@ func openPostgres(ctx context.Context, c Config, out Outside) (Store, error) {
 	return postgres.Open(ctx, postgres.Options{DSN: strings.TrimSpace(string(dsn)), Schema: c.Store.Postgres.Schema, Log: c.Site, Writer: host, Wait: true, Now: out.Now})
 }
 
-// Listen opens the listeners that c names.
+// Listen opens the listeners that c names, or takes those that the service manager
+// holds.
 func Listen(c Config, s *Site, out Outside) (all []Listener, err error) {
+	if all, err := s.inherited(out); len(all) > 0 || err != nil {
+		return all, err
+	}
 	defer func() {
 		if err != nil {
 			for _, l := range all {
@@ -199,6 +213,28 @@ func Listen(c Config, s *Site, out Outside) (all []Listener, err error) {
 		return all, err
 	}
 	return append(all, Listener{Listener: l}), nil
+}
+
+// inherited are the service manager's sockets: TLS on TCP, plain HTTP on a file.
+func (s *Site) inherited(out Outside) (all []Listener, err error) {
+	if out.Inherited == nil {
+		return nil, nil
+	}
+	given, err := out.Inherited()
+	if err != nil {
+		return nil, err
+	}
+	tcp, unix, err := serve.Inherited(given)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range tcp {
+		all = append(all, Listener{Listener: l, TLS: pin.Server(s.tls.Certificate, out.Now)})
+	}
+	for _, l := range unix {
+		all = append(all, Listener{Listener: l})
+	}
+	return all, nil
 }
 
 // Credentials tells who is at the other end of a Unix socket (SO_PEERCRED).

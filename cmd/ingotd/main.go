@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/activation"
+
 	"github.com/ingotmetal/ingot/cmd/daemon"
 	"github.com/ingotmetal/ingot/cmd/internal/admin"
 )
@@ -20,7 +22,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cmd := admin.Command(admin.World{
-		Outside: daemon.Outside{Now: time.Now, Entropy: rand.Reader, Listen: net.Listen, Dial: net.Dial},
+		Outside: daemon.Outside{Now: time.Now, Entropy: rand.Reader, Listen: net.Listen, Dial: net.Dial, Inherited: activation.Listeners},
 		In:      os.Stdin, Out: os.Stdout, Err: os.Stderr,
 	})
 	if err := cmd.ExecuteContext(ctx); err != nil {

@@ -130,9 +130,7 @@ func (j *judge) limits(l Limits) {
 	j.between("limits.per_source", l.PerSource, 1, 1_000_000)
 	j.between("limits.streams", l.Streams, 1, 1000)
 	j.between("limits.body", l.Body, 1<<10, 64<<20)
-	j.between("limits.sessions", l.Sessions, 1, 1_000_000)
 	j.want(l.PerSource <= l.Connections, "limits.per_source", "want at most limits.connections")
-	j.want(l.Sessions <= l.Connections, "limits.sessions", "want at most limits.connections: each session takes one")
 }
 
 func (j *judge) retention(r Retention) {

@@ -71,7 +71,6 @@ type Limits struct {
 	PerSource   int `json:"per_source,omitzero" doc:"open connections from one address (IPv6: from one /64)"`
 	Streams     int `json:"streams,omitzero" doc:"requests in flight on one HTTP/2 connection"`
 	Body        int `json:"body,omitzero" doc:"bytes of a request's body"`
-	Sessions    int `json:"sessions,omitzero" doc:"sessions of agents and booters; each takes a connection"`
 }
 
 // Retention says when rows of the log leave the store. Sealed segments stay until

@@ -87,7 +87,7 @@ listen: {tcp: ["[::1]:8443", "h:1"], unix: none, unix_mode: "600"}
 tls: {certificate: /c.pem, key: /k.pem}
 log: {level: debug, format: json}
 metrics: {tcp: true, address: "127.0.0.1:9469"}
-limits: {connections: 100, per_source: 10, streams: 5, body: 0x1000, sessions: 50}
+limits: {connections: 100, per_source: 10, streams: 5, body: 0x1000}
 retention: {age: 36h, rows: 5, segments: /seg}
 backup: {recipients: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]}
 trusted_proxies: [10.0.0.0/8, "2001:db8::/32"]
@@ -156,7 +156,6 @@ func TestFaultsHaveLineFieldAndAdvice(t *testing.T) {
 		"store: {path: /a, mark: /a}":            "f:1: store.mark: want another file than store.path",
 		"state: /a/../b":                         "f:1: state: want an absolute path",
 		"tls: {key: /k}":                         "f:1: tls: want both certificate and key, or neither",
-		"limits: {sessions: 20000}":              "f:1: limits.sessions: want at most limits.connections",
 		"site: Rack":                             "f:1: site: want 1-63 of a-z, 0-9 and the hyphen",
 		"owner: \"\\u00e9\"":                     "f:1: owner: want 1-128 of",
 	} {

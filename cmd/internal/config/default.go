@@ -60,7 +60,6 @@ func (l Limits) filled() Limits {
 	or(&l.PerSource, 512)
 	or(&l.Streams, 100)
 	or(&l.Body, 1<<20)
-	or(&l.Sessions, 10_000)
 	return l
 }
 

@@ -38,6 +38,16 @@ type Store struct {
 	FreePages    int64         // of the file
 	OldestReader time.Duration // age of the oldest view that still reads
 	Revision     uint64        // the newest row of the log
+	Commits      Histogram     // how long durable commits took
+	Updates      uint64        // that the commits made durable
+}
+
+// A Histogram is how long something took, as its owner counted it.
+type Histogram struct {
+	Bounds []time.Duration // upper bounds of the buckets
+	Counts []uint64        // cumulative, one for each bound
+	Count  uint64
+	Sum    time.Duration
 }
 
 // Metrics counts. It is safe for concurrent use.
@@ -49,8 +59,6 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
 	denied   *prometheus.CounterVec
-	commits  prometheus.Histogram
-	groups   prometheus.Histogram
 }
 
 // New makes the registry.
@@ -66,15 +74,7 @@ func New(c Config) *Metrics {
 	m.denied = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "ingot_denied_total", Help: "Calls that authorization refused, by action.",
 	}, []string{"action"})
-	m.commits = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "ingot_store_commit_duration_seconds", Help: "Time of a durable commit, from its begin until it is on disk.",
-		Buckets: prometheus.ExponentialBuckets(.0005, 2, 12),
-	})
-	m.groups = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "ingot_store_commit_updates", Help: "Updates that shared one durable commit.",
-		Buckets: prometheus.ExponentialBuckets(1, 2, 8),
-	})
-	m.registry.MustRegister(m.requests, m.latency, m.denied, m.commits, m.groups, build(c.Version),
+	m.registry.MustRegister(m.requests, m.latency, m.denied, build(c.Version),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(sources(c)...)
 	return m
@@ -97,12 +97,6 @@ func (m *Metrics) Request(operation string, status int, took time.Duration) {
 
 // Denied counts a call that authorization refused.
 func (m *Metrics) Denied(action string) { m.denied.WithLabelValues(m.actions.label(action)).Inc() }
-
-// Commit counts a durable commit and the updates in it.
-func (m *Metrics) Commit(took time.Duration, updates int) {
-	m.commits.Observe(took.Seconds())
-	m.groups.Observe(float64(updates))
-}
 
 // class is a status without what a handler could make of it.
 func class(status int) string {

@@ -20,7 +20,7 @@ func full() Config {
 	return Config{
 		Version: "v1", Operations: []string{"node.list", "node.get"}, Verbs: []string{"power", "boot"}, Actions: []string{"compute:nodes:read"},
 		Store: func() Store {
-			return Store{FileBytes: 1 << 20, FreePages: 3, OldestReader: time.Second / 2, Revision: 42}
+			return Store{FileBytes: 1 << 20, FreePages: 3, OldestReader: time.Second / 2, Revision: 42, Updates: 7, Commits: Histogram{Bounds: []time.Duration{4 * time.Millisecond}, Counts: []uint64{1}, Count: 1, Sum: 3 * time.Millisecond}}
 		},
 		Server: func() serve.Stats {
 			return serve.Stats{Open: 4, Running: 1, Full: 2, Crowded: 5, Slow: 6, Resets: 7, Panics: 8, LeftOut: 9}
@@ -42,7 +42,6 @@ func used() *Metrics {
 	m.Request("/no/such", 503, time.Minute)
 	m.Denied("compute:nodes:read")
 	m.Denied("whatever a client says")
-	m.Commit(3*time.Millisecond, 7)
 	return m
 }
 
@@ -67,7 +66,7 @@ func TestValues(t *testing.T) {
 		`ingot_denied_total{action="compute:nodes:read"} 1`,
 		`ingot_denied_total{action="other"} 1`,
 		`ingot_store_commit_duration_seconds_bucket{le="0.004"} 1`,
-		`ingot_store_commit_updates_sum 7`,
+		`ingot_store_commit_duration_seconds_count 1`, `ingot_store_commit_duration_seconds_sum 0.003`, `ingot_store_updates_total 7`,
 		`ingot_store_file_bytes 1.048576e+06`, `ingot_store_free_pages 3`, `ingot_store_oldest_reader_seconds 0.5`, `ingot_store_revision 42`,
 		`ingot_http_connections 4`, `ingot_http_requests_in_flight 1`,
 		`ingot_http_connections_refused_total{cause="full"} 2`, `ingot_http_connections_refused_total{cause="source"} 5`,

@@ -48,7 +48,7 @@ func count(d *prometheus.Desc, v uint64, labels ...string) reading {
 func sources(c Config) []prometheus.Collector {
 	var out []prometheus.Collector
 	if c.Store != nil {
-		out = append(out, storeSource(c.Store))
+		out = append(out, storeSource(c.Store), commits{c.Store, desc("store_commit_duration_seconds", "Time of a durable commit, from its begin until it is on disk.")})
 	}
 	if c.Server != nil {
 		out = append(out, serverSource(c.Server))
@@ -84,11 +84,31 @@ func storeSource(read func() Store) source {
 	free := desc("store_free_pages", "Pages of the store's file that hold nothing.")
 	oldest := desc("store_oldest_reader_seconds", "Age of the oldest view that still reads; a long one makes the file grow.")
 	rev := desc("store_revision", "Revision of the newest row of the log.")
-	return source{[]*prometheus.Desc{file, free, oldest, rev}, func() []reading {
+	updates := desc("store_updates_total", "Updates that commits made durable; several share one.")
+	return source{[]*prometheus.Desc{file, free, oldest, rev, updates}, func() []reading {
 		s := read()
 		return []reading{
 			gauge(file, float64(s.FileBytes)), gauge(free, float64(s.FreePages)),
-			gauge(oldest, s.OldestReader.Seconds()), gauge(rev, float64(s.Revision)),
+			gauge(oldest, s.OldestReader.Seconds()), gauge(rev, float64(s.Revision)), count(updates, s.Updates),
 		}
 	}}
+}
+
+// commits is how long the store's commits took, as it counted them.
+type commits struct {
+	read func() Store
+	desc *prometheus.Desc
+}
+
+// Describe is for prometheus.Collector.
+func (c commits) Describe(out chan<- *prometheus.Desc) { out <- c.desc }
+
+// Collect is for prometheus.Collector.
+func (c commits) Collect(out chan<- prometheus.Metric) {
+	h := c.read().Commits
+	buckets := map[float64]uint64{}
+	for i, bound := range h.Bounds {
+		buckets[bound.Seconds()] = h.Counts[i]
+	}
+	out <- prometheus.MustNewConstHistogram(c.desc, h.Count, h.Sum.Seconds(), buckets)
 }
