@@ -19,10 +19,11 @@ type account struct {
 	beats  map[int]int   // by client, the newest beat that was acknowledged
 	newest uint64        // of acked
 	failed []string      // what was noted of operations that failed
+	never  map[op]bool   // operations of which nothing happened
 }
 
 func newAccount() *account {
-	return &account{acked: map[uint64]op{}, asked: map[int]int{}, beats: map[int]int{}}
+	return &account{acked: map[uint64]op{}, asked: map[int]int{}, beats: map[int]int{}, never: map[op]bool{}}
 }
 
 // note takes a line.
@@ -41,6 +42,9 @@ func (a *account) note(line string) error {
 	case "refused":
 	case "failed":
 		a.failed = append(a.failed, line)
+		if strings.Contains(line, "*store.Unavailable") {
+			a.never[o] = true
+		}
 	case "ack", "found":
 		if was, ok := a.acked[rev]; ok && was != o {
 			return fmt.Errorf("revision %d is %v, and was %v", rev, o, was)
@@ -135,8 +139,12 @@ func (t *truth) right(a *account, r store.Reader) error {
 // askedFor wants what nobody was told of to be what somebody had asked for.
 func (t *truth) askedFor(a *account, rev uint64) error {
 	for r := uint64(1); r <= rev; r++ {
-		if o := t.ops[r]; a.asked[o.client] < o.n {
+		o := t.ops[r]
+		if a.asked[o.client] < o.n {
 			return fmt.Errorf("%v is there, and nobody had asked for it", o)
+		}
+		if a.never[op{client: o.client, n: o.n}] {
+			return fmt.Errorf("%v is there, and nothing of it had happened", o)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"testing"
 )
@@ -17,6 +18,7 @@ func TestMain(m *testing.M) {
 	if !child {
 		os.Exit(m.Run())
 	}
+	runtime.LockOSThread() // strace counts calls by thread
 	if err := roles[role](); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

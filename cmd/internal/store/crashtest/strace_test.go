@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -16,7 +18,7 @@ type run struct {
 	trace        string   // what strace writes to; "" where nobody reads it
 	calls        string   // the calls that are shown or injected
 	inject       []string // as of strace -e inject=
-	pad          int      // see worker.padding
+	pad          int      // see worker.padCalls
 }
 
 // seen are the calls that change what a disk holds, or tell of it. Those of the
@@ -86,4 +88,16 @@ func shm() string {
 		return dir
 	}
 	return ""
+}
+
+// notesIn are the lines that workers noted in a folder; a last line that was cut off
+// is none.
+func notesIn(t testing.TB, dir string) []string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(dir, notesFile))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(raw), "\n")
+	return lines[:len(lines)-1]
 }
