@@ -128,7 +128,7 @@ func (d *Door) step(w *work, t Target, decide func(*Look) (lifecycle.Input, erro
 	if err := look.keep(&s.Node.Reg, &out.Next.Node.Reg); err != nil {
 		return nil, err
 	}
-	return facts(t, out), nil
+	return facts(t, in, out), nil
 }
 
 // change is what becomes of rows.
@@ -188,16 +188,19 @@ func difference(r store.Reader, was, is *lifecycle.Node) (change, error) {
 type Body struct {
 	Node string `json:"node,omitempty"`
 	MAC  string `json:"mac,omitempty"`
-	Key  string `json:"key,omitempty"` // a key's or certificate's ID
+	Key  string `json:"key,omitempty"` // a key's, session's or certificate's ID
 	Why  string `json:"why,omitempty"`
 }
 
 // facts are a step's facts as the log keeps them. They are about the node, or
 // where there is none about the record that moved.
-func facts(t Target, out lifecycle.Outcome) []journal.Fact {
+func facts(t Target, in lifecycle.Input, out lifecycle.Outcome) []journal.Fact {
 	told := make([]journal.Fact, 0, len(out.Facts))
 	for _, f := range out.Facts {
 		b := Body{Key: f.Key, Why: f.Why}
+		if window, ok := in.(lifecycle.SetWindow); ok && window.Reason != "" { // its why is which window
+			b.Why += ": " + window.Reason
+		}
 		if f.MAC != (netboot.MAC{}) {
 			b.MAC = f.MAC.String()
 		}

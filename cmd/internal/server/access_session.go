@@ -112,7 +112,7 @@ func (s *Server) sessionOpen(ctx context.Context, in *api.OpenSession) (api.Sess
 		}
 		forgetSessions(tx, row.ID, now)
 		tx.Put(store.LedgerPrefix+control.OperatorsLedger+a.Name, instantText(now))
-		f := fact(operatorSignedIn, in.Body.Operator, row.ID)
+		f := factOf(operatorSignedIn, in.Body.Operator, control.Body{Key: row.ID})
 		return &f, errors.Join(put(tx, rowOperator+a.Name, a), put(tx, rowSession+row.ID, row))
 	})
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Server) sessionClose(ctx context.Context, in *api.CloseSession) (api.Se
 		if err := unversioned(in.Change, 1); err != nil {
 			return nil, err
 		}
-		f := fact(operatorSignedOut, row.Operator, row.ID)
+		f := factOf(operatorSignedOut, row.Operator, control.Body{Key: row.ID, Why: in.Reason})
 		return &f, put(tx, rowSession+id, row.Revoke(now))
 	})
 	if err != nil {

@@ -97,11 +97,13 @@ func put(tx store.Tx, key string, v any) error {
 
 // fact is one about a person or a key. It holds no secret.
 func fact(name, subject, why string) journal.Fact {
+	return factOf(name, subject, control.Body{Why: why})
+}
+
+func factOf(name, subject string, b control.Body) journal.Fact {
 	f := journal.Fact{Type: name, Subject: subject}
-	if why != "" {
-		if raw, err := json.Marshal(control.Body{Why: why}); err == nil {
-			f.Body = string(raw)
-		}
+	if raw, err := json.Marshal(b); err == nil && b != (control.Body{}) {
+		f.Body = string(raw)
 	}
 	return f
 }
