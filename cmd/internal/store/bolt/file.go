@@ -4,7 +4,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
+
+	"go.etcd.io/bbolt"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 	"github.com/ingotmetal/ingot/statemachine/journal"
@@ -26,7 +29,10 @@ func (d *door) open(path string, flag int, mode os.FileMode) (*os.File, error) {
 		if err := d.mayBeNew("is gone"); err != nil {
 			return nil, err
 		}
-		f, err = os.OpenFile(path, flag, mode)
+		if err := birth(path); err != nil {
+			return nil, &Refused{Path: path, Why: "cannot be opened", Next: "mend that, or name another path", Err: advised(err, path)}
+		}
+		f, err = os.OpenFile(path, flag&^os.O_CREATE, mode)
 	}
 	if err != nil {
 		return nil, &Refused{Path: path, Why: "cannot be opened", Next: "mend that, or name another path", Err: err}
@@ -35,14 +41,33 @@ func (d *door) open(path string, flag int, mode os.FileMode) (*os.File, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	if made {
-		if err := syncDir(path); err != nil {
-			_ = f.Close()
-			return nil, &Refused{Path: path, Why: "cannot be made durable", Next: "mend the disk", Err: err}
-		}
-	}
 	d.file = f
 	return f, nil
+}
+
+// birth makes a database without a row, whole or not at all: it has its name only
+// once it is durable, so that what a crash or a full disk leaves of it is in nobody's
+// way. Where another process was faster, its file stays.
+func birth(path string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	if err := tmp.Close(); err != nil {
+		return err
+	}
+	db, err := bbolt.Open(tmp.Name(), 0o600, &bbolt.Options{NoFreelistSync: true})
+	if err == nil {
+		err = db.Close()
+	}
+	if err == nil {
+		err = os.Link(tmp.Name(), path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(path)
 }
 
 // mayBeNew refuses to begin anew where something was acknowledged.

@@ -126,7 +126,7 @@ func (s *Store) start(begin func(*Store) (store.Batch, error)) error {
 	}
 	s.was, s.pageSize = found, s.db.Info().PageSize
 	if err := s.startMark(e.head, place); err != nil {
-		return &Refused{Path: s.opt.Mark, Why: "cannot be written", Next: "mend that, or name another mark", Err: err}
+		return &Refused{Path: s.opt.Mark, Why: "cannot be written", Next: "mend that, or name another mark", Err: advised(err, s.opt.Mark)}
 	}
 	s.c = store.NewCommitter(e.head, e.base, func() (store.Batch, error) { return begin(s) }, s.mark.set)
 	return nil
