@@ -97,7 +97,7 @@ func (d *disk) take(s step) (news bool, err error) {
 		return s.begins && !bytes.HasPrefix(s.data, []byte("ask")), nil
 	case "fsync", "fdatasync":
 		return d.sync(name, s)
-	case "openat", "rename", "renameat", "renameat2", "unlink", "unlinkat":
+	case "openat", "linkat", "rename", "renameat", "renameat2", "unlink", "unlinkat":
 		return d.rename(name, s)
 	}
 	return false, fmt.Errorf("%s of %s, which is not expected here", s.name, name)
@@ -213,6 +213,8 @@ func (d *disk) rename(name string, s step) (news bool, err error) {
 	switch s.name {
 	case "openat":
 		todo = []*naming{{name: name, file: &inode{}}}
+	case "linkat":
+		todo = []*naming{{name: base(s.path2, d.dir), file: d.cache[name]}}
 	case "unlink", "unlinkat":
 		todo = []*naming{{name: name}}
 	default:
@@ -230,8 +232,11 @@ func (d *disk) rename(name string, s step) (news bool, err error) {
 
 // happened looks whether a call on names did what the worker died in.
 func (d *disk) happened(name string, s step) bool {
+	if s.name == "linkat" {
+		name = base(s.path2, d.dir)
+	}
 	_, is := d.after[name]
-	return is == (s.name == "openat")
+	return is == (s.name == "openat" || s.name == "linkat")
 }
 
 // settle ends a life: it finds out what the worker died in, and wants the files to

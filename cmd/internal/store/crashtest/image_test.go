@@ -29,7 +29,6 @@ type tally struct {
 	images, points, served int
 	distinct               map[[sha256.Size]byte]bool
 	marks                  map[bolt.Found]int // of those that were served
-	unborn                 int                // refused before anything was asked for
 	refused                int
 	why                    map[string]int // by what refused it
 	// Served, though wrong: those that end too early, or before what the mark on
@@ -111,9 +110,6 @@ func (y *tally) add(s shot, v verdict, t *truth) {
 	y.distinct[s.sum()] = true
 	l, behind := errors.AsType[*lost](v.wrong)
 	switch {
-	case v.refused != nil && len(s.account.asked) == 0:
-		y.unborn++
-		return
 	case v.refused != nil:
 		y.refused++
 		y.why[finder(v.refused)]++
@@ -172,7 +168,7 @@ func TestImages(t *testing.T) {
 	truth := r.truth(t)
 	sum := r.judge(t, truth, either(3, 8), nil, false)
 	t.Logf("%d images, %d distinct, at %d instants of %d lives with %d commits and %d revisions, seed %d, %.0f s", sum.images, len(sum.distinct), sum.points, len(r.lives), len(truth.ends)-1, len(truth.ops)-1, seed(t), time.Since(began).Seconds())
-	t.Logf("%d were made within a commit: %d had it, %d did not; marks %v; %d refused before the first commit of all; %d refused, %d lost, %d mixed", sum.had+sum.lacked, sum.had, sum.lacked, sum.marks, sum.unborn, sum.refused, sum.behind, sum.mixed)
+	t.Logf("%d were made within a commit: %d had it, %d did not; marks %v; %d refused, %d lost, %d mixed", sum.had+sum.lacked, sum.had, sum.lacked, sum.marks, sum.refused, sum.behind, sum.mixed)
 	for _, bad := range sum.bad {
 		t.Error(bad)
 	}

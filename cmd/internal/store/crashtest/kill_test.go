@@ -23,7 +23,7 @@ type callSite struct {
 }
 
 // killCalls are the calls that a worker is killed in, or that fail.
-var killCalls = []string{"pwrite64", "fdatasync", "fsync", "ftruncate", "openat", "renameat", "unlinkat"}
+var killCalls = []string{"pwrite64", "fdatasync", "fsync", "ftruncate", "openat", "linkat", "renameat", "unlinkat"}
 
 // short is the life of those who are killed.
 func short(dir string) run {

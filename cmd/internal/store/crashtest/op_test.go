@@ -109,12 +109,17 @@ func (o op) do(tx store.Tx) error {
 	if o.trimmed() {
 		tx.Trim(o.trim)
 	}
-	tx.Log(store.Entry{Time: time.Unix(int64(o.n), 0), Actor: fmt.Sprint("client-", o.client),
-		Facts: []journal.Fact{{Type: "crash.op", Subject: o.String(), Body: fmt.Sprint(uint64(o.trim))}}})
+	tx.Log(entry(o))
 	if o.kind() == refused {
 		return errRefused
 	}
 	return nil
+}
+
+// entry is the operation's row of the log.
+func entry(o op) store.Entry {
+	return store.Entry{Time: time.Unix(int64(o.n), 0), Actor: fmt.Sprint("client-", o.client),
+		Facts: []journal.Fact{{Type: "crash.op", Subject: o.String(), Body: fmt.Sprint(uint64(o.trim))}}}
 }
 
 // opOf reads the operation that a row of the log tells of.

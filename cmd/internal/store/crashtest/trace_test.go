@@ -128,7 +128,7 @@ func readCall(tid, name, args string) (c call, err error) {
 	case "openat":
 		c.path, c.flags = texts[0], rest
 	case "fsync", "fdatasync":
-	case "rename", "renameat", "renameat2":
+	case "linkat", "rename", "renameat", "renameat2":
 		c.path, c.path2 = texts[0], texts[1]
 	case "unlink", "unlinkat":
 		c.path = texts[0]
