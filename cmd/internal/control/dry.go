@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 	"github.com/ingotmetal/ingot/statemachine/journal"
@@ -13,9 +14,10 @@ import (
 func (d *Door) dry(ctx context.Context, c Call, fn func(*work) ([]journal.Fact, error)) (Done, error) {
 	var done Done
 	var counts bool
+	now := d.now()
 	err := d.store.View(ctx, func(r store.Reader) error {
 		var err error
-		done, counts, _, err = d.dryRun(r, fn)
+		done, counts, _, err = d.dryRun(r, now, fn)
 		return err
 	})
 	switch {
@@ -36,10 +38,11 @@ var errDry = errors.New("a dry run")
 func (d *Door) dryCounted(ctx context.Context, fn func(*work) ([]journal.Fact, error)) (Done, error) {
 	var done Done
 	var refusal error
+	now := d.now() // ahead of a closure that may run again
 	_, err := d.store.Update(ctx, func(tx store.Tx) error {
 		var notes []row
 		var err error
-		done, _, notes, err = d.dryRun(tx, fn)
+		done, _, notes, err = d.dryRun(tx, now, fn)
 		if refusal = err; len(notes) == 0 {
 			return cmp.Or(err, errDry)
 		}
@@ -58,9 +61,9 @@ func (d *Door) dryCounted(ctx context.Context, fn func(*work) ([]journal.Fact, e
 }
 
 // dryRun decides on what r reads. The notes are those of a counted refusal.
-func (d *Door) dryRun(r store.Reader, fn func(*work) ([]journal.Fact, error)) (done Done, counts bool, notes []row, err error) {
+func (d *Door) dryRun(r store.Reader, now time.Time, fn func(*work) ([]journal.Fact, error)) (done Done, counts bool, notes []row, err error) {
 	tx := &dryTx{Reader: r}
-	w := &work{Tx: tx, now: d.now()}
+	w := &work{Tx: tx, now: now}
 	facts, err := fn(w)
 	done = w.done
 	done.Facts, done.Rows, done.Rev = facts, tx.rows, store.Rev(r.Head().Revision)

@@ -77,8 +77,9 @@ func (s *Server) touch(ctx context.Context, id string) {
 	if err != nil || !due {
 		return
 	}
+	now := instantText(s.Door.Now())
 	_, err = s.Door.Store().Update(ctx, func(tx store.Tx) error {
-		tx.Put(store.LedgerPrefix+control.SessionsLedger+id, instantText(s.Door.Now()))
+		tx.Put(store.LedgerPrefix+control.SessionsLedger+id, now)
 		return nil
 	})
 	if err != nil {
