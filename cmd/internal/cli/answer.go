@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -101,12 +102,21 @@ func (v *verb) text(out reflect.Value) error {
 	}
 	o := out.FieldByName("Outcome")
 	if !o.IsValid() {
-		return v.facts(out)
+		return errors.Join(v.facts(out), v.print(approvedPage(out)))
 	}
 	if err := v.outcome(o.Interface().(api.Outcome)); err != nil {
 		return err
 	}
 	return v.beside(out)
+}
+
+// approvedPage is the layout that a registration was approved with.
+func approvedPage(out reflect.Value) string {
+	r, ok := out.Addr().Interface().(*api.Registration)
+	if !ok || r.Plan == nil || r.Plan.Text == "" {
+		return ""
+	}
+	return "\n" + strings.TrimRight(page(r.Plan.Text), "\n") + "\n"
 }
 
 // outcome prints what a change did, or would do.

@@ -83,6 +83,10 @@ func (a *app) connect(d api.Def) (*connection, error) {
 	return &connection{c, t}, err
 }
 
+// socketHost stands in the URLs of a server at a Unix socket, which is known by its
+// path and whose permissions are the host's.
+const socketHost = "ingotd.socket"
+
 type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // address reads where a server is: a URL, or unix:/path of its socket. What is not
@@ -90,7 +94,7 @@ type dialer = func(ctx context.Context, network, address string) (net.Conn, erro
 func (a *app) address(server string) (*url.URL, dialer, error) {
 	if path, ok := strings.CutPrefix(server, "unix:"); ok {
 		path = strings.TrimPrefix(path, "//")
-		return &url.URL{Scheme: "http", Host: "ingotd"}, func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return &url.URL{Scheme: "http", Host: socketHost}, func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return a.Dial(ctx, "unix", path)
 		}, nil
 	}
@@ -113,8 +117,11 @@ func loopback(host string) bool {
 // vouch for.
 func (a *app) trust(pins string, base *url.URL) (pin.Trust, error) {
 	t := pin.Trust{Name: base.Hostname(), Roots: a.Roots}
-	if pins == "" {
+	switch {
+	case pins == "" || base.Hostname() == socketHost:
 		return t, nil
+	case base.Scheme != "https":
+		return t, usage("a pin is given, and %s has no key that it could be held against", base).then("use https")
 	}
 	for text := range strings.SplitSeq(pins, ",") {
 		p, err := pin.Parse(strings.TrimSpace(text))

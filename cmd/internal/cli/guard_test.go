@@ -168,7 +168,7 @@ func TestMalformedIsNotSent(t *testing.T) {
 		"auto-approve open", "auto-approve open --ends tomorrow", "auto-approve open --ends +2h --slots 0", "auto-approve open --ends 2026-13-01T00:00:00Z",
 		"key mint", "key mint --scope agent", "key show Key_1", "operator show Ada", "operator totp ada --code-file - --file -",
 		"node cordon " + node + " --if-version 0", "node cordon " + node + " --if-version x", "node cordon " + node + " --reason a\nb",
-		"node list -o xml", "node list -q .nodes[", "node list -q . -o yaml", "node list --json -o yaml", "policy show -o name", "event stream -o yaml",
+		"node list --limit -1", "node list --pin sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "node list -o xml", "node list -q .nodes[", "node list -q . -o yaml", "node list --json -o yaml", "policy show -o name", "event stream -o yaml",
 		"node list --nope", "node list extra", "nodes", "node lst", "", "registration status --wait -5s", "registration status --wait 5",
 		"event list --cursor 1", "event list --type Node", "setup drain " + uuid, "audit rows", "audit verify", "registration show " + uuid + " --until nope=1",
 		"registration show " + uuid + " --until state", "node maintenance " + node + " perhaps", "policy set", "node list --server ftp://x", "node list --timeout x",

@@ -55,6 +55,9 @@ func (v *verb) begin(c *cobra.Command) error {
 	if v.def.Stream != "" && slices.Contains([]string{"yaml", "name"}, v.given.output) {
 		return usage("%s is a stream", v.def.Name).then("known: text, json")
 	}
+	if v.limit < 0 {
+		return usage("--limit must be 0 or more")
+	}
 	return v.validUntil()
 }
 

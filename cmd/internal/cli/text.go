@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/disklayout"
 )
 
 // clean is text from elsewhere as a terminal may be shown it: what a machine says of
@@ -57,7 +58,7 @@ func (a *app) facts(v reflect.Value) error {
 func lines(w *tabwriter.Writer, v reflect.Value, prefix string) {
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		name := jsonName(f)
-		if f.Anonymous || name == "" || name == "-" || len(f.Index) > 1 && !promoted(v.Type(), f) {
+		if f.Anonymous || name == "" || name == "-" || asPage(f) || len(f.Index) > 1 && !promoted(v.Type(), f) {
 			continue
 		}
 		at, err := v.FieldByIndexErr(f.Index)
@@ -65,6 +66,12 @@ func lines(w *tabwriter.Writer, v reflect.Value, prefix string) {
 			line(w, at, prefix+strings.ReplaceAll(name, "_", " "))
 		}
 	}
+}
+
+// asPage reports whether a field is shown as a page or not at all: a layout in every
+// detail is for programs.
+func asPage(f reflect.StructField) bool {
+	return f.Type == reflect.TypeFor[*disklayout.Plan]() || jsonName(f) == "text"
 }
 
 // promoted reports whether a field comes from an embedded struct; VisibleFields

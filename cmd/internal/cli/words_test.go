@@ -65,7 +65,9 @@ func TestExamplesCanBeMeant(t *testing.T) {
 			env = nil
 		}
 		if !slices.Contains(words, "-") {
-			f.prompt = func(q string) ([]byte, error) { return []byte(map[string]string{"password: ": "correct horse battery"}[q]), nil }
+			f.prompt = func(q string) ([]byte, error) {
+				return []byte(map[string]string{"password: ": "correct horse battery"}[q]), nil
+			}
 		}
 		got := f.runIn(env, "correct horse battery\n", append(words[1:], "--timeout", "1m")...)
 		if f.prompt = nil; got.code == 2 && !strings.Contains(c.CommandPath(), "context") && !strings.Contains(c.CommandPath(), "audit verify") {
@@ -137,12 +139,12 @@ func TestSecretsStayInside(t *testing.T) {
 	word, key := f.write("word", "hunter2-hunter2\n"), f.write("key", "hunter2-key\n")
 	short, many := f.write("short", "hunter2"), f.write("many", "hunter2 hunter2\nhunter2")
 	for _, args := range [][]string{
-		{"login", "ada", "--password-file", word}, {"operator", "add", "ada", "--password-file", short}, {"node", "list", "--key-file", key, "--timeout", "2s"},
+		{"login", "ada", "--password-file", word}, {"operator", "add", "ada", "--password-file", short}, {"node", "list", "--key-file", key},
 		{"node", "list", "--key-file", many}, {"approve", "--code-file", many, "--key-file", key}, {"registration", "root-password", uuid, "--hash-file", many},
 		{"login", "ada", "--totp-code-file", word, "--password-file", word},
 	} {
 		for _, more := range []string{"-o=text", "--json"} {
-			got := f.run(append(args, more)...)
+			got := f.run(append(args, more, "--timeout", "300ms")...)
 			if got.code == 0 || strings.Contains(got.out+got.err, "hunter2") {
 				t.Errorf("%q: %d %s%s", args, got.code, got.out, got.err)
 			}
