@@ -89,7 +89,7 @@ func (s *Server) bootList(ctx context.Context, in *api.BootList) (api.BootRecord
 }
 
 func (s *Server) bootShow(ctx context.Context, in *api.BootRef) (api.BootRecord, error) {
-	mac, err := netboot.ParseMAC(in.MAC)
+	mac, err := mac(in.MAC)
 	if err != nil {
 		return api.BootRecord{}, err
 	}
@@ -110,7 +110,7 @@ func (s *Server) bootNow(ctx context.Context, mac netboot.MAC) (api.BootRecord, 
 
 // bootVerb carries out an operator's verb on one record.
 func (s *Server) bootVerb(ctx context.Context, op api.Any, in api.BootChange, asked any, verb netboot.Kind, mode netboot.Mode) (api.BootChanged, error) {
-	mac, err := netboot.ParseMAC(in.MAC)
+	mac, err := mac(in.MAC)
 	if err != nil {
 		return api.BootChanged{}, err
 	}

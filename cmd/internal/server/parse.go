@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/ingotmetal/ingot/statemachine/netboot"
 	"github.com/ingotmetal/ingot/statemachine/registration"
@@ -39,6 +40,18 @@ func absent(what, list string) *Refused {
 
 // serverID reads a server UUID.
 func serverID(s string) (registration.ServerID, error) { return registration.ParseServerID(s) }
+
+// mac reads a MAC address, also without marks between its octets.
+func mac(text string) (netboot.MAC, error) {
+	if len(text) == 12 {
+		var octets []string
+		for i := 0; i < len(text); i += 2 {
+			octets = append(octets, text[i:i+2])
+		}
+		text = strings.Join(octets, ":")
+	}
+	return netboot.ParseMAC(text)
+}
 
 // macs reads MAC addresses.
 func macs(field string, all []string) ([]registration.MAC, error) {
