@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
@@ -172,11 +171,8 @@ func explained(err error, t Context) error {
 		return err
 	}
 	got := pin.Of(bad.UnverifiedCertificates[0])
-	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); !unknown {
-		return &Refusal{"the server's certificate is refused: " + bad.Err.Error(), "", "UNAUTHENTICATED"}
-	}
 	return &Refusal{
-		"first contact: " + t.Server + " presented the key " + got.String() + ", which nobody vouches for; nothing was sent",
+		"first contact: " + t.Server + " presented the key " + got.String() + ", which nobody vouches for (" + bad.Err.Error() + "); nothing was sent",
 		"compare it with what ingotd printed when it started, or `ingotd pin` prints on the server; only if they are equal: ingot context set " + cmp.Or(t.name, "NAME") + pinFlags(t, got),
 		"UNAUTHENTICATED",
 	}

@@ -171,7 +171,7 @@ func (a *app) contextRemove() *cobra.Command {
 func (a *app) contextSet() *cobra.Command {
 	var readonly, protected, use bool
 	c := a.leaf("set NAME", "Make a context or change it, by --server, --pin and --key-file too",
-		"ingot context set lab --server https://ingot.example:7443 --pin sha256/...", nil)
+		"ingot context set lab --server https://ingot.example:8443 --pin sha256/...", nil)
 	c.Args = exactly(1)
 	c.Flags().BoolVar(&readonly, "readonly", false, "refuse every change here")
 	c.Flags().BoolVar(&protected, "protected", false, "refuse changes whose command does not name the context")

@@ -147,7 +147,7 @@ func machinesPage(*cobra.Command) string {
 
 const contextsPage = `A context is a server under a name, how to trust it, and who you are there.
 
-  ingot context set lab --server https://ingot.example:7443 --pin sha256/...
+  ingot context set lab --server https://ingot.example:8443 --pin sha256/...
   ingot login ada                     keeps the session in the context
   ingot context set ci --server unix:/run/ingot/ingotd.sock --key-file /etc/ingot/key
 

@@ -18,7 +18,8 @@ import (
 )
 
 // A script has a site of its own: $SERVER is its address, $TLS the same with a
-// certificate that nobody vouches for, $HOST as the host itself sees it. Its machine
+// certificate that nobody vouches for, $OTHERNAME by a name that the
+// certificate does not have, $HOST as the host itself sees it. Its machine
 // is $UUID with $MAC, and its agent's key $AGENT.
 func TestScripts(t *testing.T) {
 	agent, err := bundle.NewPrivateKey([bundle.KeySize]byte{7})
@@ -30,6 +31,7 @@ func TestScripts(t *testing.T) {
 			env.Defer(s.close)
 			env.Setenv("SERVER", s.remote)
 			env.Setenv("TLS", s.tls)
+			env.Setenv("OTHERNAME", strings.Replace(s.tls, "127.0.0.1", "localhost", 1))
 			env.Setenv("HOST", s.host)
 			env.Setenv("UUID", "6b1f2c3d-0001-4000-8000-000000000001")
 			env.Setenv("MAC", "02:00:00:00:00:01")
