@@ -21,7 +21,7 @@ func (v *verb) each(ctx context.Context, c *connection, in reflect.Value, words 
 	var failed []error
 	would := false
 	for _, w := range words {
-		raw, err := v.target1(ctx, c, in, w)
+		raw, err := v.doTo(ctx, c, in, w)
 		would = would || v.verdict(raw) != nil
 		switch {
 		case err != nil:
@@ -44,8 +44,8 @@ func (v *verb) each(ctx context.Context, c *connection, in reflect.Value, words 
 	return v.sum(failed, len(words), would)
 }
 
-// target1 calls the operation on one target, with a key of its own.
-func (v *verb) target1(ctx context.Context, c *connection, in reflect.Value, word string) ([]byte, error) {
+// doTo calls the operation on one target, with a key of its own.
+func (v *verb) doTo(ctx context.Context, c *connection, in reflect.Value, word string) ([]byte, error) {
 	own := reflect.New(in.Type().Elem())
 	own.Elem().Set(in.Elem())
 	v.arguments()[0].field.At(own.Interface()).SetString(word)

@@ -42,22 +42,20 @@ var arguments = map[string]string{
 	"registration.reservoir": "bytes",
 }
 
-// names are flags that are not named as their fields are: after what they do, or
-// since another flag of every command has the name.
+// names are flags that are not named as their fields are: after what they do, one
+// for each of a list, or since a flag of every command has the name.
 var names = map[string]string{
-	"version":         "if-version",
-	"layout.layout":   "layout",
-	"layout.disks":    "disk",
-	"layout.override": "override",
-	"macs":            "mac",
-	"seen_macs":       "seen-mac",
-	"sightings":       "sighting",
-	"boots":           "boot",
-	"last_event_id":   "last-event-id",
+	"version":          "if-version",
+	"Idempotency-Key":  "idempotency-key",
+	"Last-Event-ID":    "last-event-id",
+	"layout.disks":     "disk",
+	"layout.overrides": "override",
+	"macs":             "mac",
+	"seen_macs":        "seen-mac",
+	"sightings":        "sighting",
+	"boots":            "boot",
+	"server":           "booter-address",
 }
-
-// shadowed are flags whose name a flag of every command has.
-var shadowed = map[string]string{"server": "booter-address"}
 
 // newParam decides how a field of an operation is given.
 func newParam(op string, f api.Field, read reader) *param {
@@ -74,18 +72,10 @@ func newParam(op string, f api.Field, read reader) *param {
 // raw reports whether a field holds JSON as it comes.
 func raw(f api.Field) bool { return f.Shape == api.Anything && f.Type.Kind() == reflect.Slice }
 
+// flagName is the name of a field's flag: that of names, else the field's own. The
+// fields of a layout stand alone, since no verb has two.
 func flagName(f api.Field) string {
-	if f.In == api.InHeader && f.Name == "Idempotency-Key" {
-		return "idempotency-key"
-	}
-	if n := cmp.Or(names[f.Name], shadowed[f.Name]); n != "" {
-		return n
-	}
-	n := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(f.Name, "layout."), "_", "-"))
-	if n == "overrides" {
-		return "override"
-	}
-	return n
+	return cmp.Or(names[f.Name], kebab(strings.TrimPrefix(f.Name, "layout.")))
 }
 
 // Set takes one text, as flags do.
