@@ -13,7 +13,7 @@ import (
 const roleVar = "INGOT_CRASH_ROLE"
 
 func TestMain(m *testing.M) {
-	roles := map[string]func() error{"work": work}
+	roles := map[string]func() error{"work": work, "serve": serve}
 	role, child := os.LookupEnv(roleVar)
 	if !child {
 		os.Exit(m.Run())
