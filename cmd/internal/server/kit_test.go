@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"regexp"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -367,4 +368,16 @@ func (s *site) head() uint64 {
 	var rev uint64
 	must(s.t, s.door.Store().View(s.t.Context(), func(r store.Reader) error { rev = r.Head().Revision; return nil }))
 	return rev
+}
+
+func goroutines() int { return runtime.NumGoroutine() }
+
+// waitFor waits for what other goroutines bring about.
+func waitFor(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within 20s", what)
+		}
+	}
 }
