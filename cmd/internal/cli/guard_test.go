@@ -239,6 +239,9 @@ func TestFile(t *testing.T) {
 		t.Errorf("flags over a file: %d %s\n%s", got.code, got.err, body)
 	}
 	f.count()
+	if got := run("nope: 1"); !strings.Contains(got.err, "known: layout.layout, layout.disks,") {
+		t.Errorf("the known fields are not told: %s", got.err)
+	}
 	for _, bad := range []string{"", "nope: 1", "hostname: n1\nhostname: n2", `{"hostname":"n1","hostname":"n2"}`, "layout: {layout: gpt, nope: 1}", "layout: [", `{"hostname":"N1","layout":{"layout":"gpt"}}`} {
 		if got := run(bad); got.code != 2 || f.count() != 0 {
 			t.Errorf("%q: %d %s", bad, got.code, got.err)

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"reflect"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -132,7 +134,21 @@ func (v *verb) readFile(in reflect.Value) error {
 	if err != nil {
 		return err
 	}
-	return strict(v.file, raw, in.Elem().FieldByName("Body").Addr().Interface())
+	err = strict(v.file, raw, in.Elem().FieldByName("Body").Addr().Interface())
+	if u, ok := errors.AsType[*Usage](err); ok && strings.Contains(u.What, "unknown field") {
+		return u.then("known: %s", strings.Join(v.bodyFields(), ", "))
+	}
+	return err
+}
+
+// bodyFields are the names that a file may have, dotted where they are nested.
+func (v *verb) bodyFields() (out []string) {
+	for _, p := range v.params {
+		if p.field.In == api.InBody {
+			out = append(out, p.field.Name)
+		}
+	}
+	return out
 }
 
 // strict reads YAML or JSON into what has JSON tags. Unknown fields and repeated
