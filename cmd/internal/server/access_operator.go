@@ -165,6 +165,10 @@ func (s *Server) operatorTOTP(ctx context.Context, in *api.EnrolTOTP) (api.TOTPE
 	if err != nil {
 		return api.TOTPEnrolled{}, err
 	}
+	uri, err := seed.ShowURI("ingot "+s.Site, in.Operator)
+	if err != nil {
+		return api.TOTPEnrolled{}, err
+	}
 	begun := false
 	done, err := s.edit(ctx, api.OperatorTOTP, in.OperatorChange, in, func(a operators.Account, now time.Time) (operators.Account, string, error) {
 		switch begun = false; {
@@ -187,10 +191,6 @@ func (s *Server) operatorTOTP(ctx context.Context, in *api.EnrolTOTP) (api.TOTPE
 	}
 	out := api.TOTPEnrolled{Outcome: answer.Outcome, Operator: answer.Operator}
 	if begun && !done.Replayed && !in.DryRun {
-		uri, err := seed.ShowURI("ingot "+s.Site, in.Operator)
-		if err != nil {
-			return api.TOTPEnrolled{}, err
-		}
 		out.URI = api.Secret(uri)
 	}
 	return out, nil

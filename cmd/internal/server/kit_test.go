@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -323,6 +324,13 @@ func differ(a, b map[string]string) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(keys))
+}
+
+// harm is differ, without what the log has of refusals (MACH-9).
+func harm(a, b map[string]string) []string {
+	return slices.DeleteFunc(differ(a, b), func(key string) bool {
+		return slices.ContainsFunc([]string{"log/", "meta/", "ledger/event/key:", "ledger/event/operator:"}, func(p string) bool { return strings.HasPrefix(key, p) })
+	})
 }
 
 // write puts a row as if somebody had.
