@@ -32,6 +32,7 @@ type world struct {
 	master secrets.Master
 	source *drawn
 	calm   time.Time // from then on nothing fails any more
+	end    time.Time // when the world was stopped; stopping takes time too
 	starts int
 }
 
@@ -108,6 +109,7 @@ func (w *world) live(l *life) {
 	time.Sleep(faultTime + quietTime)
 	w.net.Settle()
 	l.trace, l.faults, l.log = w.net.Trace(), w.net.Counts(), w.net.Log()
+	w.end = time.Now()
 	stop()
 	all.Wait()
 	st := w.disk.Open()

@@ -92,7 +92,7 @@ func (o oracle) stable() error {
 		if !approved && reg.State != registration.AwaitingSetup && reg.State != registration.SettingUp {
 			return fmt.Errorf("stable: %s rests in %s", m.uuid, reg.State)
 		}
-		if reg.State == registration.SettingUp && reg.Deadline.Before(time.Now()) {
+		if reg.State == registration.SettingUp && reg.Deadline.Before(o.end) {
 			return fmt.Errorf("stable: %s is wedged in setting_up", m.uuid)
 		}
 		if (reg.Bound != registration.Key{}) != (approved || reg.State == registration.SettingUp) {
