@@ -22,7 +22,10 @@ VULNDB    ?= https://vuln.go.dev
 GOLDEN      = $(shell grep -rl '[.]Golden\b' --include='*_test.go' --exclude-dir=statemachinetest . | xargs -r -n1 dirname | sort -u)
 GOLDENTESTS = ^($(shell grep -rhE '^func |[.]Golden\b' --include='*_test.go' $(GOLDEN) | awk '/^func /{name=$$2; sub(/[^A-Za-z0-9_].*/,"",name)} /[.]Golden/ && name ~ /^Test/{print name}' | sort -u | paste -sd'|'))$$
 
-.PHONY: test check bench fuzz generate drift vuln demo vm
+# SEEDS is how many seeds `make campaign` lives through.
+SEEDS     ?= 100
+
+.PHONY: test check bench fuzz campaign crash clients generate drift vuln demo vm
 
 ## test: every test of both modules
 test:
@@ -62,6 +65,18 @@ bench:
 ## fuzz: every fuzz target for FUZZTIME
 fuzz:
 	@GO=$(GO) FUZZTIME=$(FUZZTIME) .ci/fuzz
+
+## campaign: the control plane and its clients through faults, SEEDS seeds, each twice, and the planted faults
+campaign:
+	INGOT_SEEDS=$(SEEDS) $(GO) test ./cmd/daemon -run 'TestCampaign|TestPlantedFaults' -count=1 -v -timeout 2h
+
+## crash: every image that a loss of power may leave of a store, every call killed or failing, ingotd killed 500 times
+crash:
+	INGOT_CRASH=full $(GO) test ./cmd/internal/store/crashtest -count=1 -v -timeout 2h
+
+## clients: Go clients made from the OpenAPI documents by two generators, and built
+clients:
+	@GO=$(GO) .ci/clients
 
 demo:
 	@echo "make demo: not there yet; it comes with the walking machine (control plane, booter and agent in one process)" >&2; exit 2
