@@ -81,6 +81,9 @@ type run struct {
 func (d *Ingotd) Run(ctx context.Context) error {
 	r, handler, err := d.assemble(ctx)
 	if err != nil {
+		for _, l := range d.Listeners {
+			err = errors.Join(err, l.Close())
+		}
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
