@@ -250,7 +250,7 @@ func (m *model) moving(i int, now time.Time, only bool) []string {
 		out, err := lifecycle.Step(s, all[name].in, now)
 		return err != nil || len(out.Facts) == 0
 	})
-	for _, rare := range []string{"approve setup", "drain", "complete", "fail", "refresh"} { // the long way of a setup
+	for _, rare := range []string{"approve setup", "drain", "complete", "fail", "refresh", "session", "delete node"} { // the long way of a setup
 		if slices.Contains(names, rare) {
 			names = append(names, rare, rare, rare, rare)
 		}
