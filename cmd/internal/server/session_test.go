@@ -223,14 +223,16 @@ func TestRevokedKeys(t *testing.T) {
 	snap := ask(s, api.BooterSnapshot, b, &api.Empty{})
 	ended := make(chan error, 1)
 	go func() {
-		_, err := api.BooterChanges.Call(t.Context(), b, &api.BootChanges{Incarnation: snap.Incarnation, Revision: snap.Revision + 1, LongPoll: api.LongPoll{Wait: api.Duration{Duration: 50 * time.Second}}})
+		_, err := api.BooterChanges.Call(t.Context(), b, &api.BootChanges{Incarnation: snap.Incarnation, Revision: snap.Revision, LongPoll: api.LongPoll{Wait: api.Duration{Duration: 50 * time.Second}}})
 		ended <- err
 	}()
 	id := ask(s, api.SessionShow, b, &api.Empty{}).Key.ID
+	time.Sleep(20 * time.Millisecond) // so that it waits
 	ask(s, api.KeyRevoke, s.ada, &api.RevokeKey{KeyRef: api.KeyRef{Key: id}})
 	refuses(s, "UNAUTHENTICATED", api.BooterSnapshot, b, &api.Empty{})
 	select {
-	case <-ended:
+	case err := <-ended:
+		s.check(codeOf(err) == "UNAUTHENTICATED", "the poll", err)
 	case <-time.After(10 * time.Second):
 		t.Error("a poll of the dead key waits on")
 	}

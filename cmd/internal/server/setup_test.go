@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/control"
 	"github.com/ingotmetal/ingot/disklayout"
 	"github.com/ingotmetal/ingot/identity/bundle"
 )
@@ -304,4 +305,24 @@ func TestPlanIsRefused(t *testing.T) {
 	bad.Body.Sysinfo = m.sysinfo()
 	bad.Body.Routing = uuidOf(5)
 	refuses(s, "INVALID_INPUT", api.SetupAnnounce, m.enroll, bad)
+}
+
+// A bundle is never sealed to a key that is not the one of the row: not even where the
+// two rows that say it disagree.
+func TestBundleIsSealedToTheRowsKeyAlone(t *testing.T) {
+	s := newSite(t)
+	s.policy()
+	m := s.machine(1)
+	m.sighted()
+	m.announces()
+	in := m.approving(m.planned())
+	thief := s.machine(2)
+	id, err := serverOf(m.uuid)
+	must(t, err)
+	s.write("sysinfo/"+id.Key().String(), control.Sysinfo{Raw: m.sysinfo(), AgentKey: thief.agent.Public().String()})
+	refuses(s, "UNAVAILABLE", api.RegistrationApproveSetup, s.ada, in)
+	s.check(m.row().State == "awaiting_setup", "the row", m.row())
+	m.boot()
+	m.announces() // which mends it
+	m.approvesSetup()
 }
