@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -183,9 +182,4 @@ func (m *machine) row() api.Registration {
 	m.t.Helper()
 	ref := m.ref()
 	return ask(m.site, api.RegistrationShow, m.ada, &ref)
-}
-
-func digestOf(raw []byte) string {
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:])
 }
