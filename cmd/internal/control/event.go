@@ -94,6 +94,14 @@ func (s *scan) rows(all iter.Seq2[journal.Row, error]) iter.Seq2[journal.Row, er
 	}
 }
 
+// Told reports whether the log tells of a subject after a revision.
+func Told(r store.Reader, subject string, after uint64) bool {
+	for range r.Range(eventKey(subject, store.Rev(after)+1), next(eventsLedger+subject+"/")) {
+		return true
+	}
+	return false
+}
+
 // rowsOf yields the rows that tell of one subject, from a revision on.
 func rowsOf(r store.Reader, subject string, from uint64) func(func(journal.Row, error) bool) {
 	return func(yield func(journal.Row, error) bool) {

@@ -248,6 +248,7 @@ func (s *Server) approvals(ctx context.Context, in *api.SetupApprovals) (api.App
 	var out api.Approvals
 	err := s.poll(ctx, in.Wait.Duration, func(r store.Reader) (bool, error) {
 		out = api.Approvals{Revision: r.Head().Revision, Approvals: []api.Approval{}}
+		news := false // else a busy site would have every booter ask without a pause
 		// What is set up has a deadline, so the index of those leads to all of it.
 		ids := control.DueNodes(r)
 		for _, id := range ids {
@@ -256,12 +257,13 @@ func (s *Server) approvals(ctx context.Context, in *api.SetupApprovals) (api.App
 				return false, err
 			}
 			reg := &st.Node.Reg
-			if reg.State == registration.SettingUp && !reg.Bundle.Consumed {
+			if reg.State == registration.SettingUp && !reg.Bundle.Consumed && s.Door.Now().Before(reg.Deadline) {
+				news = news || control.Told(r, string(id), in.After)
 				out.Approvals = append(out.Approvals, api.Approval{Server: reg.Server.String(), Node: string(id), Epoch: reg.Epoch, Deadline: reg.Deadline,
 					AgentKey: digits(reg.AgentKey), Plan: *approvedPlan(r, reg)})
 			}
 		}
-		return len(out.Approvals) > 0 && out.Revision > in.After, nil
+		return news, nil
 	})
 	return out, err
 }

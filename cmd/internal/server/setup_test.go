@@ -326,3 +326,41 @@ func TestBundleIsSealedToTheRowsKeyAlone(t *testing.T) {
 	m.announces() // which mends it
 	m.approvesSetup()
 }
+
+// SET-6: a booter that waits for approvals is answered by a new one, and not by
+// whatever else the site does.
+func TestApprovalsWait(t *testing.T) {
+	s := newSite(t)
+	s.policy()
+	one, two := s.machine(1), s.machine(2)
+	for _, m := range []*machine{one, two} {
+		m.sighted()
+		m.announces()
+	}
+	one.approvesSetup()
+	first := ask(s, api.SetupApprovalsPoll, one.enroll, &api.SetupApprovals{})
+	s.check(len(first.Approvals) == 1, "the first", first)
+	got := make(chan api.Approvals, 1)
+	go func() {
+		out, _ := api.SetupApprovalsPoll.Call(t.Context(), one.enroll, &api.SetupApprovals{After: first.Revision, LongPoll: api.LongPoll{Wait: api.Duration{Duration: 50 * time.Second}}})
+		got <- out
+	}()
+	for i := range 5 {
+		s.write("test/x", i)
+		time.Sleep(5 * time.Millisecond)
+	}
+	select {
+	case out := <-got:
+		t.Errorf("answered with no news: %+v", out)
+	default:
+	}
+	two.approvesSetup()
+	select {
+	case out := <-got:
+		s.check(len(out.Approvals) == 2, "both wait", out)
+	case <-time.After(20 * time.Second):
+		t.Error("a new approval does not answer")
+	}
+	s.pass(46 * time.Minute)
+	s.check(len(ask(s, api.SetupApprovalsPoll, one.enroll, &api.SetupApprovals{}).Approvals) == 0, "overdue ones cannot be drained (EDGE-6)")
+}
