@@ -75,13 +75,30 @@ func BootsOf(r store.Reader, key string) []netboot.MAC {
 	return macs
 }
 
-// DueNodes are the nodes that have a deadline, the earliest first.
-func DueNodes(r store.Reader) []lifecycle.NodeID {
-	var ids []lifecycle.NodeID
-	for key := range r.Range(lifecycle.RowDue, next(lifecycle.RowDue)) {
-		ids = append(ids, lifecycle.NodeID(key[strings.LastIndexByte(key, '/')+1:]))
+// setupsLedger has a row for each machine whose bundle waits for its booter, by its
+// UUID.
+const setupsLedger = store.LedgerPrefix + "setup/"
+
+// Setups are the machines whose approved setup waits for its booter (SET-6).
+func Setups(r store.Reader) []registration.ServerID {
+	var all []registration.ServerID
+	for key := range r.Range(setupsLedger, next(setupsLedger)) {
+		if id, err := registration.ParseServerID(strings.TrimPrefix(key, setupsLedger)); err == nil {
+			all = append(all, id)
+		}
 	}
-	return ids
+	return all
+}
+
+// waiting keeps that ledger for the row that a step changed.
+func waiting(tx store.Tx, was, is *registration.Record) {
+	waits := func(r *registration.Record) bool { return r.State == registration.SettingUp && !r.Bundle.Consumed }
+	switch {
+	case waits(is) && !waits(was):
+		tx.Put(setupsLedger+is.Server.Key().String(), nil)
+	case waits(was) && !waits(is):
+		tx.Delete(setupsLedger + was.Server.Key().String())
+	}
 }
 
 // incarnationRow names this life of the store: a restored copy is another one.

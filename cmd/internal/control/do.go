@@ -125,6 +125,7 @@ func (d *Door) step(w *work, t Target, decide func(*Look) (lifecycle.Input, erro
 	change.versions(w)
 	d.site.write(w, site, out.Next.Site)
 	found(w, w.now, &s.Node, &out.Next.Node)
+	waiting(w, &s.Node.Reg, &out.Next.Node.Reg)
 	if err := look.keep(&s.Node.Reg, &out.Next.Node.Reg); err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (s *Server) servedBoot(r store.Reader, mac netboot.MAC) (api.ServedBoot, bo
 }
 
 // snapshotPage is how many records are read in one view.
-const snapshotPage = 1000
+const snapshotPage = 256
 
 // snapshot is all that a booter serves from. It is read in pages, each as of its own
 // moment: what changed between them comes again with the changes after the first
@@ -98,8 +98,12 @@ func (s *Server) snapshotFrom(r store.Reader, after string, out *api.BootSnapsho
 	return keys[len(keys)-1] + "\x00", nil
 }
 
-// maxDelta is how many rows of the log one answer covers.
-const maxDelta = 2000
+// One answer covers so many rows of the log, and with the last of them no more than
+// about so many records.
+const (
+	maxDelta   = 2000
+	maxTouched = 500
+)
 
 func (s *Server) bootChanges(ctx context.Context, in *api.BootChanges) (api.BootDelta, error) {
 	var out api.BootDelta
@@ -147,7 +151,7 @@ func touchedBoots(r store.Reader, after uint64) (macs []netboot.MAC, policy bool
 				}
 			}
 		}
-		if rev = row.Revision; rev-after == maxDelta {
+		if rev = row.Revision; rev-after == maxDelta || len(macs) >= maxTouched {
 			break
 		}
 	}
@@ -249,14 +253,12 @@ func (s *Server) approvals(ctx context.Context, in *api.SetupApprovals) (api.App
 	err := s.poll(ctx, in.Wait.Duration, func(r store.Reader) (bool, error) {
 		out = api.Approvals{Revision: r.Head().Revision, Approvals: []api.Approval{}}
 		news := false // else a busy site would have every booter ask without a pause
-		// What is set up has a deadline, so the index of those leads to all of it.
-		ids := control.DueNodes(r)
-		for _, id := range ids {
-			st, err := s.Door.Load(r, control.Target{Node: id})
+		for _, server := range control.Setups(r) {
+			st, err := s.Door.Load(r, control.Target{Server: server})
 			if err != nil {
 				return false, err
 			}
-			reg := &st.Node.Reg
+			reg, id := &st.Node.Reg, st.Node.ID
 			if reg.State == registration.SettingUp && !reg.Bundle.Consumed && s.Door.Now().Before(reg.Deadline) {
 				news = news || control.Told(r, string(id), in.After)
 				out.Approvals = append(out.Approvals, api.Approval{Server: reg.Server.String(), Node: string(id), Epoch: reg.Epoch, Deadline: reg.Deadline,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"strings"
+	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/store"
@@ -12,6 +13,9 @@ import (
 // scanMost is how many rows one call of a list looks at: a filter that few rows
 // pass makes short pages, not long calls (API-2).
 const scanMost = 1000
+
+// scanFor is how long one call of a list looks at rows, well within store.MaxView.
+const scanFor = 250 * time.Millisecond
 
 // defaultPage is the length of a page (API-2).
 const defaultPage = 50
@@ -42,7 +46,7 @@ func (s *Server) list(ctx context.Context, l lister, cursor *string, take func(r
 	return s.Door.Store().View(ctx, func(r store.Reader) error {
 		names, more := l.names(r, after)
 		*cursor = ""
-		took := 0
+		took, begun := 0, s.Door.Now()
 		for i, name := range names {
 			ok, err := take(r, name)
 			if err != nil {
@@ -51,7 +55,7 @@ func (s *Server) list(ctx context.Context, l lister, cursor *string, take func(r
 			if ok {
 				took++
 			}
-			if took == limit && (more || i < len(names)-1) {
+			if (took == limit || s.Door.Now().Sub(begun) > scanFor) && (more || i < len(names)-1) {
 				*cursor = l.cursor(name)
 				return nil
 			}
