@@ -153,6 +153,7 @@ func TestReconcilerOfASealedLog(t *testing.T) {
 		synctest.Wait()
 		st.now.Store(false)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if began != 1 {
 			t.Errorf("began %d times", began)
 		}
