@@ -184,6 +184,7 @@ func TestReconciler(t *testing.T) {
 		node := control.Target{Node: nodeA}
 		s.do(node, lifecycle.Schedule{Call: ada, On: "drain"})
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if began != 2 || ended != 0 {
 			t.Errorf("began %d times, ended %d", began, ended)
 		}
