@@ -23,6 +23,7 @@ import (
 	"github.com/ingotmetal/ingot/cmd/internal/server"
 	"github.com/ingotmetal/ingot/cmd/internal/server/metrics"
 	"github.com/ingotmetal/ingot/cmd/internal/store"
+	"github.com/ingotmetal/ingot/identity/keys"
 	"github.com/ingotmetal/ingot/statemachine/lifecycle"
 )
 
@@ -60,8 +61,10 @@ type Ingotd struct {
 	// Backup copies the store; nil where it makes no copies of itself.
 	Backup func(context.Context, io.Writer) error
 	// Stats is the store's account of itself; may be nil.
-	Stats  func() metrics.Store
-	System System
+	Stats func() metrics.Store
+	// Certificate is when the certificate of the TCP listeners ends; may be nil.
+	Certificate func() time.Time
+	System      System // zero: none
 	// Hashing is what passwords cost; zero takes the defaults.
 	Hashing operators.Hashing
 }
@@ -132,16 +135,16 @@ func (d *Ingotd) assemble(ctx context.Context) (*run, http.Handler, error) {
 	}
 	r.reconciler = &control.Reconciler{Door: r.door, Log: d.Log, Doers: doers}
 	r.web = r.shell()
+	r.metrics = metrics.New(r.measures())
 	hasher, err := operators.NewHasher(d.Hashing, d.Entropy)
 	if err != nil {
 		return nil, nil, err
 	}
 	srv, err := server.New(server.Config{Door: r.door, Master: d.Master, Entropy: d.Entropy, Log: d.Log, Owner: d.Config.Owner, Site: d.Config.Site,
-		Hasher: hasher, Backup: d.Backup, OnHost: d.onHost, Source: source})
+		Hasher: hasher, Backup: d.Backup, OnHost: d.onHost, Source: source, Denied: r.metrics.Denied})
 	if err != nil {
 		return nil, nil, err
 	}
-	r.metrics = metrics.New(r.measures())
 	mux := http.NewServeMux()
 	if err := srv.Mount(mux, d.Version); err != nil {
 		return nil, nil, err
@@ -230,7 +233,12 @@ func (r *run) serveMetrics(ctx context.Context) {
 
 // measures say where the figures are read.
 func (r *run) measures() metrics.Config {
-	c := metrics.Config{Version: r.Version, Store: r.Stats, Server: r.web.Stats, Needs: r.reconciler.Unserved}
+	c := metrics.Config{Version: r.Version, Store: r.Stats, Server: r.web.Stats, Needs: r.reconciler.Unserved, Certificate: r.Certificate,
+		Verbs: []string{lifecycle.NeedWorkflow, lifecycle.NeedOff, lifecycle.NeedAcceptance, lifecycle.NeedRun, lifecycle.NeedPower, lifecycle.NeedDrain,
+			lifecycle.NeedEvict, lifecycle.NeedOffline, lifecycle.NeedClean}}
+	for rule := range keys.Rules() {
+		c.Actions = append(c.Actions, string(rule.Action))
+	}
 	for _, op := range api.All() {
 		c.Operations = append(c.Operations, op.Info().Name)
 	}

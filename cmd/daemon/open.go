@@ -94,6 +94,9 @@ func (s *Site) report(log *slog.Logger) {
 	}
 }
 
+// CertificateEnd is when the certificate of the TCP listeners ends.
+func (s *Site) CertificateEnd() time.Time { return s.tls.NotAfter() }
+
 // Close closes the store.
 func (s *Site) Close() error { return s.Store.Close() }
 

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -27,13 +26,6 @@ func (d *Door) Read(ctx context.Context, t Target) (s lifecycle.State, head jour
 		return err
 	})
 	return s, head, err
-}
-
-// Find is the node that an index row names, "" where there is none: kind is "ek",
-// "hardware-key", "bmc", "device" or "request".
-func Find(r store.Reader, kind, name string) lifecycle.NodeID {
-	raw, _ := r.Get(fmt.Sprintf("%s%s/%s", lifecycle.RowBy, kind, name))
-	return lifecycle.NodeID(raw)
 }
 
 // Reserved are the addresses that boot records hold.

@@ -153,6 +153,9 @@ func (s *Server) proveAgent(r store.Reader, secret keys.Secret, kind keys.Kind, 
 // A refused mutation of a caller who is known is journaled (MACH-9).
 func (s *Server) authorize(ctx context.Context, d api.Def, path httpop.Path) error {
 	err := s.allowed(ctx, d, path)
+	if err != nil && s.Denied != nil {
+		s.Denied(string(d.Action))
+	}
 	if err != nil && d.Mutates && caller(ctx).id != "" {
 		s.journal(ctx, d)
 	}

@@ -33,6 +33,9 @@ type Config struct {
 	// OnHost reports whether a request came from the control plane's own host, by
 	// its local socket; nil: none does.
 	OnHost func(context.Context) bool
+	// Denied hears of each call that authorization refused, by its action; may be
+	// nil.
+	Denied func(action string)
 	// Source is the address that a request came from, for limits.
 	Source func(context.Context) netip.Addr
 	// SignIns limits failed sign-ins; zero takes the defaults.
