@@ -95,7 +95,7 @@ func largeSite(tb testing.TB, dir string) daemon.Config {
 // started is a control plane that answers, and what ends it.
 func started(tb testing.TB, c daemon.Config) (stop func(), client *api.Client) {
 	tb.Helper()
-	out := daemon.Outside{Now: time.Now, Entropy: &drawn{n: 1}, Log: slog.New(slog.DiscardHandler), Listen: net.Listen, Dial: net.Dial}
+	out := outside()
 	ctx, cancel := context.WithCancel(context.Background())
 	site, err := daemon.OpenSite(ctx, c, out)
 	if err != nil {
@@ -131,6 +131,10 @@ func started(tb testing.TB, c daemon.Config) (stop func(), client *api.Client) {
 			tb.Error(err)
 		}
 	}, client
+}
+
+func outside() daemon.Outside {
+	return daemon.Outside{Now: time.Now, Entropy: &drawn{n: 1}, Log: slog.New(slog.DiscardHandler), Listen: net.Listen, Dial: net.Dial}
 }
 
 // memory is the memory that this process has resident, in MiB.

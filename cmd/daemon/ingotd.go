@@ -95,9 +95,11 @@ func (d *Ingotd) Run(ctx context.Context) error {
 	defer parts.Wait()
 	defer stop()
 	begin := func(run func(context.Context)) { parts.Go(func() { run(ctx) }) }
-	begin((&control.Sweeper{Door: r.door, Log: d.Log}).Run)
-	begin(r.reconciler.Run)
-	begin(r.seal)
+	if !d.reads() {
+		begin((&control.Sweeper{Door: r.door, Log: d.Log}).Run)
+		begin(r.reconciler.Run)
+		begin(r.seal)
+	}
 	begin(func(ctx context.Context) { // a store that has stopped stops the daemon
 		select {
 		case <-d.Store.Failed():
@@ -114,6 +116,10 @@ func (d *Ingotd) Run(ctx context.Context) error {
 	return errors.Join(err, storeEnd(d.Store))
 }
 
+// reads reports whether another process writes the store, and does what deadlines and
+// needs ask for.
+func (d *Ingotd) reads() bool { return d.Config.Store.Postgres.Reader }
+
 // storeEnd is why a store stopped by itself.
 func storeEnd(s Store) error {
 	err := s.Err()
@@ -126,8 +132,10 @@ func storeEnd(s Store) error {
 // assemble makes the parts, and the site's first row where it is new.
 func (d *Ingotd) assemble(ctx context.Context) (*run, http.Handler, error) {
 	r := &run{Ingotd: d, door: control.New(control.Config{Store: d.Store, Now: d.Now})}
-	if err := r.door.Found(ctx, control.Draw{Entropy: d.Entropy}); err != nil {
-		return nil, nil, err
+	if !d.reads() {
+		if err := r.door.Found(ctx, control.Draw{Entropy: d.Entropy}); err != nil {
+			return nil, nil, err
+		}
 	}
 	doers := map[string]Doer{lifecycle.NeedAcceptance: r.door.Acceptance}
 	for verb, do := range d.Doers {

@@ -62,7 +62,7 @@ func OpenSite(ctx context.Context, c Config, out Outside) (*Site, error) {
 	if err := s.open(ctx, c, out); err != nil {
 		return nil, err
 	}
-	if s.Master, err = loadMaster(ctx, filepath.Join(c.State, masterFile), s.Store, out.Entropy); err != nil {
+	if s.Master, err = s.loadMaster(ctx, c, out); err != nil {
 		return nil, errors.Join(err, s.Store.Close())
 	}
 	s.report(out.Log)
@@ -129,22 +129,23 @@ func (s *Site) revision() (rev store.Rev) {
 	return rev
 }
 
-// loadMaster reads the master secret. It is made for a store that has no row yet,
-// and never for another: what is sealed there would not open.
-func loadMaster(ctx context.Context, path string, st Store, entropy io.Reader) (Master, error) {
+// loadMaster reads the master secret. It is made by the writer of a store that has no
+// row yet, and never for another: what is sealed there would not open.
+func (s *Site) loadMaster(ctx context.Context, c Config, out Outside) (Master, error) {
+	path := filepath.Join(c.State, masterFile)
 	m, err := secrets.Load(path)
 	bad, ok := errors.AsType[*secrets.BadFile](err)
 	if !ok || bad.Code() != "NOT_FOUND" {
 		return m, err
 	}
 	fresh := false
-	if err := st.View(ctx, func(r store.Reader) error { fresh = r.Head().Revision == 0; return nil }); err != nil {
+	if err := s.Store.View(ctx, func(r store.Reader) error { fresh = r.Head().Revision == 0; return nil }); err != nil {
 		return m, err
 	}
-	if !fresh {
+	if !fresh || c.Store.Postgres.Reader {
 		return m, &Refused{"INVALID_CONFIG", "the store has rows, and the master secret " + path + " is missing", "put it there from its own safe place: what is sealed in the store opens with it alone"}
 	}
-	return secrets.Create(path, entropy)
+	return secrets.Create(path, out.Entropy)
 }
 
 // certificate is what the TCP listeners show.
@@ -172,12 +173,7 @@ func Pin(c Config, out Outside) (string, error) {
 const maxDSN = 4096
 
 func openPostgres(ctx context.Context, c Config, out Outside) (Store, error) {
-	f, err := os.Open(c.Store.Postgres.DSNFile)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	dsn, err := io.ReadAll(io.LimitReader(f, maxDSN))
+	dsn, err := readDSN(c.Store.Postgres.DSNFile)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +181,21 @@ func openPostgres(ctx context.Context, c Config, out Outside) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return postgres.Open(ctx, postgres.Options{DSN: strings.TrimSpace(string(dsn)), Schema: c.Store.Postgres.Schema, Log: c.Site, Writer: host, Wait: true, Now: out.Now})
+	opt := postgres.Options{DSN: dsn, Schema: c.Store.Postgres.Schema, Log: c.Site, Writer: host, Wait: true, Now: out.Now}
+	if c.Store.Postgres.Reader {
+		return postgres.OpenReplica(ctx, opt)
+	}
+	return postgres.Open(ctx, opt)
+}
+
+func readDSN(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	dsn, err := io.ReadAll(io.LimitReader(f, maxDSN))
+	return strings.TrimSpace(string(dsn)), err
 }
 
 // Listen opens the listeners that c names, or takes those that the service manager

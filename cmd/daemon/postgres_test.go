@@ -15,25 +15,11 @@ import (
 // Two control planes on one database: the second waits, takes over when the first is
 // gone, and has all that the first acknowledged.
 func TestPostgresTakeOver(t *testing.T) {
-	srv, err := postgrestest.Start()
-	postgrestest.Need(t, err)
-	t.Cleanup(func() {
-		if err := srv.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	dsn := filepath.Join(t.TempDir(), "dsn")
-	if err := os.WriteFile(dsn, []byte(srv.Database(t)+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dsn := written(t, database(t, postgrestest.Start).Database(t))
 	state := t.TempDir() // both have the site's master secret
 	first, second := postgresSite(state, dsn, "a"), postgresSite(state, dsn, "b")
 	stop, client := started(t, first)
-	add := api.AddOperator{}
-	add.Body.Name, add.Body.Password = "ada", "correct horse battery"
-	if _, err := api.OperatorAdd.Call(t.Context(), client, &add); err != nil {
-		t.Fatal(err)
-	}
+	addOperator(t, client, "ada")
 	waiting := make(chan func())
 	go func() {
 		stop, client := started(t, second)
@@ -43,8 +29,7 @@ func TestPostgresTakeOver(t *testing.T) {
 			if err != nil || len(got.Operators) != 1 || got.Operators[0].Name != "ada" {
 				t.Errorf("the second has %+v, %v", got, err)
 			}
-			add.Body.Name = "bob"
-			if _, err := api.OperatorAdd.Call(t.Context(), client, &add); err != nil {
+			if _, err := api.OperatorAdd.Call(t.Context(), client, newOperator("bob")); err != nil {
 				t.Errorf("the second cannot write: %v", err)
 			}
 		}
@@ -56,6 +41,42 @@ func TestPostgresTakeOver(t *testing.T) {
 	}
 	stop()
 	(<-waiting)()
+}
+
+// database is a server that lives as long as the test.
+func database(t *testing.T, start func(...string) (*postgrestest.Server, error)) *postgrestest.Server {
+	t.Helper()
+	srv, err := start()
+	postgrestest.Need(t, err)
+	t.Cleanup(func() {
+		if err := srv.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return srv
+}
+
+// written is a file with a connection string.
+func written(t *testing.T, dsn string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "dsn")
+	if err := os.WriteFile(path, []byte(dsn+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func newOperator(name string) *api.AddOperator {
+	add := &api.AddOperator{}
+	add.Body.Name, add.Body.Password = name, "correct horse battery"
+	return add
+}
+
+func addOperator(t *testing.T, c *api.Client, name string) {
+	t.Helper()
+	if _, err := api.OperatorAdd.Call(t.Context(), c, newOperator(name)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func postgresSite(state, dsn, name string) daemon.Config {

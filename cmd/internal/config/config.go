@@ -37,6 +37,7 @@ type Store struct {
 type Postgres struct {
 	DSNFile string `json:"dsn_file,omitzero" doc:"file, mode 0600, with the connection string; required for kind postgres"`
 	Schema  string `json:"schema,omitzero" doc:"schema of the site's tables, 1-63 of a-z, 0-9 and '_', not first a digit; default ingot"`
+	Reader  bool   `json:"reader,omitzero" doc:"only read, from a hot standby or the primary, what another ingotd writes; what would change something is refused and names the writer"`
 }
 
 // Listen says where the API is served.

@@ -131,7 +131,7 @@ func TestFaultsHaveLineFieldAndAdvice(t *testing.T) {
 		"- a":                                    "f:1: want fields, each as name: value",
 		"site: a\nsite: b":                       "f:2: site: is given twice, first on line 1",
 		"sites: a":                               "f:1: sites: is no field here; did you mean site? (known here: site, owner, state, store, listen, tls, log, metrics, limits, retention, backup, trusted_proxies)",
-		"store:\n  postgres:\n    dsn: x":        "f:3: store.postgres.dsn: is no field here; did you mean store.postgres.dsn_file? (known here: dsn_file, schema)",
+		"store:\n  postgres:\n    dsn: x":        "f:3: store.postgres.dsn: is no field here; did you mean store.postgres.dsn_file? (known here: dsn_file, schema, reader)",
 		"unix: /x":                               "f:1: unix: is no field here; there is listen.unix (known here: site,",
 		"site: 7":                                "f:1: site: want a string; put quotes around it if it reads as something else",
 		"site:\n  a: b":                          "f:2: site: want a string",

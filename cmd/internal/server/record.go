@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/internal/control"
@@ -82,7 +83,7 @@ func (s *Server) touch(ctx context.Context, id string) {
 		tx.Put(store.LedgerPrefix+control.SessionsLedger+id, now)
 		return nil
 	})
-	if err != nil {
+	if _, reader := errors.AsType[*store.ReadOnly](err); err != nil && !reader {
 		s.Log.Warn("the use of a session could not be noted", "session", id, "error", err)
 	}
 }

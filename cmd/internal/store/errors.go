@@ -37,6 +37,18 @@ func (e *Unavailable) Unwrap() error { return e.Err }
 // Code is the error's wire name (API-3).
 func (*Unavailable) Code() string { return "UNAVAILABLE" }
 
+// ReadOnly reports an update that was asked of a store which another process writes.
+type ReadOnly struct{ Writer string }
+
+// Error says who writes.
+func (e *ReadOnly) Error() string { return "this process only reads; " + e.Writer + " writes" }
+
+// Next is what to do.
+func (e *ReadOnly) Next() string { return "ask the writer" }
+
+// Code is the error's wire name (API-3).
+func (*ReadOnly) Code() string { return "UNAVAILABLE" }
+
 // TooLong reports a view that read for longer than MaxView: a long reader makes
 // the file grow.
 type TooLong struct{}

@@ -221,7 +221,7 @@ func TestStandby(t *testing.T) {
 	there := o
 	there.DSN = follower.DSN(database(o.DSN))
 	r := openReplica(t, there)
-	if _, err := put(t.Context(), r, "k", "x"); !is[*store.Unavailable](err) || !is[*postgres.ReadOnly](err) {
+	if _, err := put(t.Context(), r, "k", "x"); !is[*store.Unavailable](err) || !is[*store.ReadOnly](err) {
 		t.Errorf("an update of a standby: %v", err)
 	}
 	if _, err := postgres.Open(t.Context(), there); err == nil {

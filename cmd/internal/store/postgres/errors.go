@@ -113,17 +113,6 @@ func (e *Fenced) Error() string {
 // Code is the error's wire name (API-3).
 func (*Fenced) Code() string { return "UNAVAILABLE" }
 
-// ReadOnly reports an update of a Replica.
-type ReadOnly struct{ Holder Holder }
-
-// Error says who writes.
-func (e *ReadOnly) Error() string {
-	return "postgres: this process only reads; ask the writer, " + e.Holder.String()
-}
-
-// Code is the error's wire name (API-3).
-func (*ReadOnly) Code() string { return "UNAVAILABLE" }
-
 // final reports whether a writer must stop over err.
 func final(err error) bool {
 	var fenced *Fenced

@@ -62,14 +62,14 @@ func (r *Replica) View(ctx context.Context, fn func(store.Reader) error) error {
 	return r.view.run(ctx, fn)
 }
 
-// Update is refused with *store.Unavailable, which says who writes.
+// Update is refused with *store.Unavailable of *store.ReadOnly, which says who writes.
 func (r *Replica) Update(context.Context, func(store.Tx) error) (store.Rev, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err != nil {
 		return 0, &store.Unavailable{Err: r.err}
 	}
-	return 0, &store.Unavailable{Err: &ReadOnly{r.holder}}
+	return 0, &store.Unavailable{Err: &store.ReadOnly{Writer: r.holder.String()}}
 }
 
 // Changed is closed within Options.Poll of when the server here has the next row;
