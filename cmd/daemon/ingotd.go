@@ -239,9 +239,16 @@ func (r *run) serveMetrics(ctx context.Context) {
 	}
 }
 
+// late is how far the sweeper is behind; a store that does not answer has other
+// figures to tell of it.
+func (r *run) late() time.Duration {
+	late, _ := r.door.Overdue(context.Background())
+	return late
+}
+
 // measures say where the figures are read.
 func (r *run) measures() metrics.Config {
-	c := metrics.Config{Version: r.Version, Store: r.Stats, Server: r.web.Stats, Needs: r.reconciler.Unserved, Certificate: r.Certificate,
+	c := metrics.Config{Version: r.Version, Store: r.Stats, Server: r.web.Stats, Needs: r.reconciler.Unserved, Late: r.late, Certificate: r.Certificate,
 		Verbs: []string{lifecycle.NeedWorkflow, lifecycle.NeedOff, lifecycle.NeedAcceptance, lifecycle.NeedRun, lifecycle.NeedPower, lifecycle.NeedDrain,
 			lifecycle.NeedEvict, lifecycle.NeedOffline, lifecycle.NeedClean}}
 	for rule := range keys.Rules() {

@@ -37,7 +37,7 @@ func TestRefusedCallsAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`ingot_denied_total{action="compute:keys:mint"} 1`, `ingot_needs_unserved{verb="power"} 0`} {
+	for _, want := range []string{`ingot_denied_total{action="compute:keys:mint"} 1`, `ingot_needs_unserved{verb="power"} 0`, "ingot_sweep_late_seconds 0"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("no %s in\n%s", want, page)
 		}

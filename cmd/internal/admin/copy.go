@@ -4,13 +4,13 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/daemon"
 	"github.com/ingotmetal/ingot/cmd/internal/secrets"
+	"github.com/ingotmetal/ingot/cmd/internal/whole"
 )
 
 func (t *tool) backupCommand() *cobra.Command {
@@ -42,29 +42,28 @@ func (t *tool) backup(cmd *cobra.Command, c daemon.Config, path string, plain bo
 		return 0, err
 	}
 	defer from.Close()
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".backup-*")
+	err = whole.Replace(path, func(f *os.File) (err error) {
+		n, err = copied(f, from, c.Backup.Recipients, plain)
+		return err
+	})
+	return n, err
+}
+
+// copied copies from to w, encrypted but where it is to be plain.
+func copied(w io.Writer, from io.Reader, recipients []string, plain bool) (int64, error) {
+	if plain {
+		return io.Copy(w, from)
+	}
+	to, err := secrets.ParseRecipients(recipients)
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(tmp.Name())
-	var w io.WriteCloser = tmp
-	if !plain {
-		to, err := secrets.ParseRecipients(c.Backup.Recipients)
-		if err != nil {
-			return 0, err
-		}
-		if w, err = secrets.EncryptTo(tmp, to); err != nil {
-			return 0, err
-		}
-	}
-	n, err = io.Copy(w, from)
-	if !plain {
-		err = errors.Join(err, w.Close())
-	}
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+	sealed, err := secrets.EncryptTo(w, to)
+	if err != nil {
 		return 0, err
 	}
-	return n, os.Rename(tmp.Name(), path)
+	n, err := io.Copy(sealed, from)
+	return n, errors.Join(err, sealed.Close())
 }
 
 func (t *tool) restoreCommand() *cobra.Command {

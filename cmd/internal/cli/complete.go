@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/whole"
 )
 
 // Completion must not make a person wait: names come from the server within
@@ -105,7 +106,7 @@ func (a *app) names(op api.Any) []string {
 	if names, ok := a.askShortly(op); ok {
 		k = kept{a.Now(), names}
 		_ = os.MkdirAll(a.cacheDir(), 0o700)
-		_ = replace(file, must(k))
+		_ = whole.Replace(file, whole.Bytes(must(k)))
 	}
 	return k.Names
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/whole"
 )
 
 // A Context is a server with how to trust it and who asks.
@@ -87,22 +88,7 @@ func (a *app) edit(change func(*contexts) error) error {
 	if err != nil {
 		return usage("%v", err)
 	}
-	return replace(a.contextsFile(), raw)
-}
-
-// replace writes a file of mode 0600 beside the old one and renames it into place.
-func replace(name string, raw []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*") // 0600
-	if err != nil {
-		return usage("%v", err)
-	}
-	defer os.Remove(f.Name()) // gone already where all went well
-	_, err = f.Write(raw)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
+	if err := whole.Replace(a.contextsFile(), whole.Bytes(raw)); err != nil {
 		return usage("%v", err)
 	}
 	return nil

@@ -117,6 +117,7 @@ func TestSweeperEndsASetup(t *testing.T) {
 			s.do(control.Target{Server: uuid}, setup())
 			if late {
 				time.Sleep(2 * time.Hour)
+				s.overdue(t, 2*time.Hour-45*time.Minute)
 			}
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan struct{})
@@ -136,6 +137,7 @@ func TestSweeperEndsASetup(t *testing.T) {
 			if got := s.state(t); got != registration.AwaitingSetup {
 				t.Errorf("after its deadline: %s", got)
 			}
+			s.overdue(t, 0)
 			stop()
 			<-ended
 			s.verify()
@@ -143,6 +145,13 @@ func TestSweeperEndsASetup(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+func (s *site) overdue(t *testing.T, want time.Duration) {
+	t.Helper()
+	if late, err := s.Overdue(t.Context()); late != want || err != nil {
+		t.Errorf("overdue by %s, %v; want %s", late, err, want)
 	}
 }
 

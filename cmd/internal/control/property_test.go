@@ -228,6 +228,9 @@ func TestDoorIsAStepOfValues(t *testing.T) {
 			}
 		}
 	})
+	if testing.Short() {
+		return // too few runs to meet every input
+	}
 	for name := range newModel().inputs(0, noon) {
 		if took[name] == 0 {
 			t.Errorf("%q never did anything", name)

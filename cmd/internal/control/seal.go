@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
+	"github.com/ingotmetal/ingot/cmd/internal/whole"
 	"github.com/ingotmetal/ingot/statemachine/journal"
 )
 
@@ -96,7 +96,7 @@ func (s *Sealer) write(from journal.Head, rows []journal.Row) (Sealed, error) {
 	name := fmt.Sprintf("%016x-%016x.ingotlog", rows[0].Revision, rows[len(rows)-1].Revision)
 	path := filepath.Join(s.Dir, name)
 	var to journal.Head
-	err := durable(path, func(f *os.File) (err error) {
+	err := whole.Replace(path, func(f *os.File) (err error) {
 		to, err = journal.WriteStream(f, from, each(rows))
 		return err
 	})
@@ -111,27 +111,6 @@ func each(rows []journal.Row) func(func(journal.Row, error) bool) {
 			}
 		}
 	}
-}
-
-// durable makes a file of mode 0600 that is there whole or not at all.
-func durable(path string, fill func(*os.File) error) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".sealing-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // after the rename there is none
-	err = errors.Join(fill(tmp), tmp.Sync(), tmp.Close())
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // leave drops the sealed rows, with what found them.

@@ -97,6 +97,30 @@ type duePage struct {
 	rev   store.Rev
 }
 
+// Overdue is how long ago the earliest deadline passed that has not been acted on;
+// zero where none has.
+func (d *Door) Overdue(ctx context.Context) (late time.Duration, err error) {
+	err = d.store.View(ctx, func(r store.Reader) error {
+		for key := range r.Range(lifecycle.RowDue, next(lifecycle.RowDue)) {
+			at, _, err := deadlineOf(key)
+			late = max(0, d.now().Sub(at))
+			return err
+		}
+		return nil
+	})
+	return late, err
+}
+
+// deadlineOf reads a key of the index of deadlines.
+func deadlineOf(key string) (time.Time, lifecycle.NodeID, error) {
+	at, node, _ := strings.Cut(strings.TrimPrefix(key, lifecycle.RowDue), "/")
+	nanos, err := strconv.ParseInt(at, 10, 64)
+	if err != nil {
+		return time.Time{}, "", &lifecycle.RowError{Key: key, Err: err}
+	}
+	return time.Unix(0, nanos), lifecycle.NodeID(node), nil
+}
+
 // due reads a page from a key of the index on.
 func (s *Sweeper) due(ctx context.Context, after string) (duePage, error) {
 	var p duePage
@@ -104,16 +128,15 @@ func (s *Sweeper) due(ctx context.Context, after string) (duePage, error) {
 		now := s.Door.now()
 		p = duePage{wait: sweepIdle, rev: store.Rev(r.Head().Revision)}
 		for key := range r.Range(after, next(lifecycle.RowDue)) {
-			at, node, _ := strings.Cut(strings.TrimPrefix(key, lifecycle.RowDue), "/")
-			nanos, err := strconv.ParseInt(at, 10, 64)
+			at, node, err := deadlineOf(key)
 			if err != nil {
-				return &lifecycle.RowError{Key: key, Err: err}
+				return err
 			}
-			if left := time.Unix(0, nanos).Sub(now); left > 0 {
+			if left := at.Sub(now); left > 0 {
 				p.wait = min(p.wait, left)
 				return nil
 			}
-			p.nodes, p.last = append(p.nodes, lifecycle.NodeID(node)), key
+			p.nodes, p.last = append(p.nodes, node), key
 			if len(p.nodes) == sweepPage {
 				return nil
 			}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // maxPEM is the size of the largest PEM file that is read, in bytes.
@@ -75,35 +74,4 @@ func loadPair(certificate, key string) (*tls.Certificate, error) {
 		pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0])
 	}
 	return &pair, err
-}
-
-// place writes a file whole or not at all, durably, with mode 0600. With a link an
-// existing file is kept, and place reports fs.ErrExist; with a rename it is replaced.
-func place(path string, data []byte, by func(from, to string) error) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*") // 0600
-	if err != nil {
-		return err
-	}
-	defer func() { // after a rename there is nothing to remove
-		if rerr := os.Remove(f.Name()); !errors.Is(rerr, fs.ErrNotExist) {
-			err = errors.Join(err, rerr)
-		}
-	}()
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := by(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

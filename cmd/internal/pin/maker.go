@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/ingotmetal/ingot/cmd/internal/whole"
 )
 
 // How long a self-signed certificate is valid, and how long before its end it is
@@ -71,7 +73,7 @@ func (m Maker) ensureKey() error {
 	if err != nil {
 		return fmt.Errorf("pin: encode a key: %w", err)
 	}
-	err = place(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), os.Link)
+	err = whole.New(path, whole.Bytes(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
 	if err != nil && !errors.Is(err, fs.ErrExist) { // another process was first: its key holds
 		return &Unusable{path, "cannot be written", err}
 	}
@@ -128,7 +130,7 @@ func (m Maker) certify() error {
 	if err != nil {
 		return fmt.Errorf("pin: sign a certificate: %w", err)
 	}
-	err = place(m.CertificatePath(), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), os.Rename)
+	err = whole.Replace(m.CertificatePath(), whole.Bytes(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
 	if err != nil {
 		return &Unusable{m.CertificatePath(), "cannot be written", err}
 	}

@@ -6,8 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
+
+	"github.com/ingotmetal/ingot/cmd/internal/whole"
 )
 
 // Load reads the master secret from path: a regular file of exactly 32 bytes,
@@ -78,44 +79,17 @@ func Create(path string, entropy io.Reader) (Master, error) {
 	if err != nil {
 		return Master{}, &BadFile{Path: path, Why: "entropy gave zeros only: it is no cryptographic source"}
 	}
-	if err := place(path, secret[:]); err != nil {
-		return Master{}, err
+	err = whole.New(path, whole.Bytes(secret[:]))
+	if _, unsure := errors.AsType[*whole.Unsure](err); unsure {
+		return Master{}, &BadFile{Path: path, Why: "was made, but may be lost in a crash; check the disk and load it", Err: bare(err)}
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return Master{}, &BadFile{Path: path, Why: "is there already and stays as it is: load it", code: "CONFLICT"}
+	case err != nil:
+		return Master{}, &BadFile{Path: path, Why: "cannot be made", Err: bare(err)}
 	}
 	return m, nil
-}
-
-// place writes content beside path, links it to path if nothing is there, and
-// makes both durable.
-func place(path string, content []byte) error {
-	dir := filepath.Dir(path)
-	tmp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.new") // mode 0600
-	if err != nil {
-		return &BadFile{Path: path, Why: "no file can be made beside it", Err: bare(err)}
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(content)
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
-	if err != nil {
-		return &BadFile{Path: path, Why: "does not write", Err: err}
-	}
-	switch err := os.Link(tmp.Name(), path); {
-	case errors.Is(err, fs.ErrExist):
-		return &BadFile{Path: path, Why: "is there already and stays as it is: load it", code: "CONFLICT"}
-	case err != nil:
-		return &BadFile{Path: path, Why: "cannot be made", Err: bare(err)}
-	}
-	if err := syncFolder(dir); err != nil {
-		return &BadFile{Path: path, Why: "was made, but may be lost in a crash; check the disk and load it", Err: err}
-	}
-	return nil
-}
-
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return bare(err)
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // bare returns what the system said, without the path, which BadFile names.

@@ -102,7 +102,7 @@ func TestCreateRefuses(t *testing.T) {
 	}{
 		"zeros":     {path, bytes.NewReader(make([]byte, 64)), "no cryptographic source"},
 		"short":     {path, strings.NewReader("short"), "no entropy"},
-		"no folder": {filepath.Join(path, "below"), &steps{1}, "beside it"},
+		"no folder": {filepath.Join(path, "below"), &steps{1}, "cannot be made"},
 	} {
 		m, err := secrets.Create(c.path, c.entropy)
 		wants(t, name, err, "INVALID_CONFIG", c.why)
