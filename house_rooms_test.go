@@ -22,7 +22,7 @@ var machines = []string{
 // edges are the packages of the families that touch sockets, devices,
 // processes or the clock. Every other package of a family is core.
 var edges = []string{
-	"booter/dhcp4", "booter/dhcp6", "booter/tftp", "booter/httpboot", "booter/bootbus",
+	"booter/dhcp4", "booter/dhcp6", "booter/tftp", "booter/httpboot", "booter/images", "booter/bootbus",
 	"disklayout/apply", "disklayout/wipe",
 	"identity/tpm", "identity/ca",
 	"bmc/machine", "bmc/redfish", "bmc/ipmi", "bmc/webhook", "bmc/bmcsim",
@@ -53,7 +53,7 @@ type lodging struct {
 }
 
 var (
-	sockets  = []string{"booter/dhcp4", "booter/dhcp6", "booter/tftp", "booter/httpboot", "booter/bootbus", "cmd"}
+	sockets  = []string{"booter/dhcp4", "booter/dhcp6", "booter/tftp", "booter/httpboot", "booter/images", "booter/bootbus", "cmd"}
 	devices  = []string{"disklayout/apply", "disklayout/wipe", "identity/tpm", "cmd"}
 	lodgings = []lodging{
 		{"github.com/insomniacslk/dhcp", []string{"booter/dhcp4", "booter/dhcp6"}},

@@ -7,6 +7,11 @@ replace github.com/ingotmetal/ingot => ../
 require github.com/ingotmetal/ingot v0.0.0
 
 require (
+	github.com/pin/tftp/v3 v3.1.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
+
+require (
 	github.com/fxamacker/cbor/v2 v2.9.1 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
