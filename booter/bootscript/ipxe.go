@@ -1,0 +1,136 @@
+package bootscript
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ingotmetal/ingot/booter"
+)
+
+// A Program is what an image boots on one platform: a kernel with its initial
+// ramdisks, or a program of UEFI's such as a unified kernel image. Names are those of
+// files of the image.
+type Program struct {
+	Kernel  string
+	Initrds []string
+	EFI     string
+}
+
+// MaxArgs bounds the kernel arguments of one boot, in bytes: Linux on x86 and arm64
+// takes 2,048, its end and the names of ramdisks included.
+const MaxArgs = 1900
+
+// An Invalid reports a value that is no part of a script.
+type Invalid struct{ What, Value, Why string }
+
+// Error names the value and what is wrong with it.
+func (e *Invalid) Error() string {
+	return fmt.Sprintf("bootscript: %s %.80q %s", e.What, e.Value, e.Why)
+}
+
+// Code is the error's wire name (API-3).
+func (*Invalid) Code() string { return "INVALID_INPUT" }
+
+// Args splits kernel arguments into words that a script can hold. The error is
+// *Invalid.
+func Args(s string) ([]string, error) {
+	words := strings.Fields(s)
+	for _, w := range words {
+		if err := checkWord(w); err != nil {
+			return nil, err
+		}
+	}
+	return words, nil
+}
+
+// Arg is a kernel argument name=value. The error is *Invalid.
+func Arg(name, value string) (string, error) {
+	w := name + "=" + value
+	if strings.ContainsAny(w, " \t") {
+		return "", &Invalid{"kernel argument", w, "holds a blank"}
+	}
+	return w, checkWord(w)
+}
+
+// checkWord refuses what iPXE reads as its own: a variable, an operator, the end of
+// a line, its continuation.
+func checkWord(w string) error {
+	bad := func(why string) error { return &Invalid{"kernel argument", w, why} }
+	switch {
+	case strings.ContainsFunc(w, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return bad("holds something else than printable ASCII")
+	case strings.Contains(w, "${"):
+		return bad("would be read as a variable of iPXE")
+	case w == "||" || w == "&&":
+		return bad("would be read as an operator of iPXE")
+	case strings.Contains(w, `\`):
+		return bad("holds a backslash")
+	}
+	return nil
+}
+
+// Tries is how often a script tries to load, with a pause that grows by a second,
+// before it restarts the machine.
+const Tries = 10
+
+// IPXE is the script that boots program of image with args. base is the URL of the
+// machine's own files, which end in a slash. It uses commands that iPXE has had for
+// ten years, since the one in a card's ROM may be as old. The error is *Invalid.
+func IPXE(base, image string, program Program, args []string) ([]byte, error) {
+	if err := check(base, image, program, args); err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "#!ipxe\n# image %s\nset try:int32 0\n:load\nimgfree\n", image)
+	file := func(name string) string { return base + Path{Leaf: File, Image: image, Name: name}.String() }
+	line := func(words ...string) { b.WriteString(strings.Join(words, " ") + " || goto again\n") }
+	if program.EFI != "" {
+		line(append([]string{"chain", file(program.EFI)}, args...)...)
+	} else {
+		kernel := []string{"kernel", "--name", "kernel", file(program.Kernel)}
+		for i := range program.Initrds {
+			kernel = append(kernel, "initrd="+ramdisk(i)) // which UEFI's stub of Linux asks for
+		}
+		line(append(kernel, args...)...)
+		for i, name := range program.Initrds {
+			line("initrd", "--name", ramdisk(i), file(name))
+		}
+		line("boot")
+	}
+	fmt.Fprintf(&b, ":again\ninc try\niseq ${try} %d && goto end ||\necho Image %s did not load, try ${try} of %d\nsleep ${try}\ngoto load\n", Tries, image, Tries)
+	fmt.Fprintf(&b, ":end\necho Image %s did not load; restarting\nsleep 30\nreboot\n", image)
+	return []byte(b.String()), nil
+}
+
+func ramdisk(i int) string { return "initrd" + strconv.Itoa(i) }
+
+func check(base, image string, p Program, args []string) error {
+	if err := checkWord(base); err != nil || !strings.HasSuffix(base, "/") {
+		return &Invalid{"base URL", base, "is not one that a script can hold"}
+	}
+	if err := booter.Gate(image); err != nil {
+		return &Invalid{"image", image, "is refused: " + err.Error()}
+	}
+	if (p.EFI == "") == (p.Kernel == "") {
+		return &Invalid{"program", image, "wants a kernel or a program of UEFI, and one alone"}
+	}
+	for _, name := range append([]string{p.Kernel, p.EFI}, p.Initrds...) {
+		if name != "" && !isName(name) {
+			return &Invalid{"file", name, "is not one plain name"}
+		}
+	}
+	size := 0
+	for _, w := range args {
+		if err := checkWord(w); err != nil {
+			return err
+		}
+		if size += len(w) + 1; w == "" {
+			return &Invalid{"kernel argument", w, "is empty"}
+		}
+	}
+	if size > MaxArgs {
+		return &Invalid{"kernel arguments", strings.Join(args, " "), fmt.Sprintf("have %d bytes, at most %d", size, MaxArgs)}
+	}
+	return nil
+}

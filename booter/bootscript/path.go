@@ -1,0 +1,95 @@
+package bootscript
+
+import (
+	"strings"
+
+	"github.com/ingotmetal/ingot/booter"
+)
+
+// Leaf is what a path leads to.
+type Leaf string
+
+// The leaves.
+const (
+	Script Leaf = "script" // the machine's iPXE script
+	Loader Leaf = "loader" // the first boot program of its platform
+	File   Leaf = "file"   // a file of an image
+)
+
+// A Path is a name under which a booter serves something to one machine, over TFTP
+// and HTTP alike.
+type Path struct {
+	Token    string // "" where the client is known by its address
+	Leaf     Leaf
+	Platform booter.Platform // of a loader
+	Image    string          // of a file
+	Name     string          // of a file
+}
+
+// ScriptName is the script's name. iPXE looks for AutoName beside itself.
+const (
+	ScriptName = "boot.ipxe"
+	AutoName   = "autoexec.ipxe"
+)
+
+// maxName bounds a file's name, in bytes.
+const maxName = 128
+
+// platforms are those with a first boot program. Some firmware goes by the ending of
+// a name.
+var platforms = map[booter.Platform]string{
+	booter.BIOS: ".kpxe", booter.IA32: ".efi", booter.X64: ".efi", booter.ARM32: ".efi", booter.ARM64: ".efi",
+	booter.UBootARM32: ".efi", booter.UBootARM64: ".efi",
+}
+
+// String is the path without a leading slash.
+func (p Path) String() string {
+	var leaf string
+	switch p.Leaf {
+	case Script:
+		leaf = ScriptName
+	case Loader:
+		leaf = string(p.Platform) + platforms[p.Platform]
+	case File:
+		leaf = "i/" + p.Image + "/" + p.Name
+	}
+	if p.Token == "" {
+		return leaf
+	}
+	return "b/" + p.Token + "/" + leaf
+}
+
+// ParsePath reads what String wrote, with or without leading slashes. Backslashes are
+// slashes to some firmware.
+func ParsePath(s string) (Path, bool) {
+	s = strings.TrimLeft(strings.ReplaceAll(s, `\`, "/"), "/")
+	var p Path
+	if rest, ok := strings.CutPrefix(s, "b/"); ok {
+		if p.Token, s, ok = strings.Cut(rest, "/"); !ok || p.Token == "" {
+			return Path{}, false
+		}
+	}
+	if s == ScriptName || s == AutoName {
+		p.Leaf = Script
+		return p, true
+	}
+	if rest, ok := strings.CutPrefix(s, "i/"); ok {
+		p.Leaf = File
+		p.Image, p.Name, ok = strings.Cut(rest, "/")
+		return p, ok && booter.Gate(p.Image) == nil && isName(p.Name)
+	}
+	for platform, end := range platforms {
+		if s == string(platform)+end {
+			p.Leaf, p.Platform = Loader, platform
+			return p, true
+		}
+	}
+	return Path{}, false
+}
+
+// isName reports whether s is one plain file name.
+func isName(s string) bool {
+	return s != "" && len(s) <= maxName && s[0] != '.' && !strings.Contains(s, "..") && !strings.ContainsFunc(s, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '.' || r == '_' || r == '-')
+	})
+}
