@@ -1,0 +1,66 @@
+package images
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ingotmetal/ingot/booter"
+)
+
+// Boots is how a platform boots an image. Each name is a file's; "" is none.
+type Boots struct {
+	Kernel  string   `json:"kernel,omitempty"`
+	Initrds []string `json:"initrds,omitempty"` // in the order in which they are loaded
+	Args    string   `json:"args,omitempty"`    // passes CheckArgs
+	EFI     string   `json:"efi,omitempty"`     // a program that UEFI firmware starts by itself, such as a unified kernel image
+	Loader  string   `json:"loader,omitempty"`  // the first program, such as iPXE's snponly.efi or undionly.kpxe
+}
+
+// Boot is how p boots the image: what stands under p, and for each field that is
+// empty there what stands under [Any]. ok is false where that starts nothing.
+func (m Manifest) Boot(p booter.Platform) (b Boots, ok bool) {
+	own, all := m.Boots[p], m.Boots[Any]
+	b = Boots{
+		Kernel: cmp.Or(own.Kernel, all.Kernel), Args: cmp.Or(own.Args, all.Args),
+		EFI: cmp.Or(own.EFI, all.EFI), Loader: own.Loader, Initrds: slices.Clone(own.Initrds),
+	}
+	if len(b.Initrds) == 0 {
+		b.Initrds = slices.Clone(all.Initrds)
+	}
+	if p != Any && !efi(p) {
+		b.EFI = ""
+	}
+	return b, b.Kernel != "" || b.EFI != "" || b.Loader != ""
+}
+
+func (b Boots) empty() bool {
+	return b.Kernel == "" && b.EFI == "" && b.Loader == "" && b.Args == "" && len(b.Initrds) == 0
+}
+
+func efi(p booter.Platform) bool { return strings.HasPrefix(string(p), "efi-") }
+
+// CheckArgs is the gate of kernel arguments: at most [MaxArgs] bytes of printable
+// ASCII and spaces, which an iPXE script may have as the end of a line. Such a line
+// takes "${" for a setting, a word that begins with # for a comment, the words ||,
+// && and ; for the end of the command, and a backslash at its end for going on in
+// the next line: these are refused. Other loaders read other marks; whoever writes
+// their configuration quotes for them. The error is an *[Invalid].
+func CheckArgs(args string) error {
+	if len(args) > MaxArgs {
+		return invalid("args", fmt.Sprintf("%d bytes long", len(args)), fmt.Sprintf("at most %d", MaxArgs))
+	}
+	if i := strings.IndexFunc(args, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
+		return invalid("args", fmt.Sprintf("with %q in them", args[i]), "printable ASCII")
+	}
+	if strings.Contains(args, "${") || strings.HasSuffix(args, `\`) {
+		return invalid("args", short(args), `no "${", and no backslash at the end`)
+	}
+	for word := range strings.FieldsSeq(args) {
+		if word == "||" || word == "&&" || word == ";" || word[0] == '#' {
+			return invalid("args", "with the word "+short(word), "no word that is ||, && or ; or begins with #")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package images
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ingotmetal/ingot/booter"
+)
+
+// maxImages bounds what is read of a folder.
+const maxImages = 4096
+
+// A state is what a folder held when it was last read. It never changes.
+type state struct {
+	images []Image          // by name
+	sizes  map[string]int64 // of the files of images that are whole, by digest
+	marks  []fs.FileInfo    // of what was in images/, by name
+}
+
+func (t *state) list() []Image { return slices.Clone(t.images) }
+
+func (t *state) find(name string) (Image, bool) {
+	i, ok := slices.BinarySearchFunc(t.images, name, func(i Image, name string) int { return cmp.Compare(i.Name, name) })
+	if !ok {
+		return Image{}, false
+	}
+	return t.images[i], true
+}
+
+// Reload takes in what other processes changed, and reports whether they did. Where
+// it fails, what was known stays. It does not see a file of an image change behind
+// the back of the store; Verify does.
+func (s *Store) Reload() (changed bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	marks, err := s.marks()
+	if err != nil {
+		return false, err
+	}
+	if old := s.now.Load(); old != nil && slices.EqualFunc(old.marks, marks, same) {
+		return false, nil
+	}
+	return true, s.load(marks)
+}
+
+// refresh reads the folder again, whether it changed or not.
+func (s *Store) refresh() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	marks, err := s.marks()
+	if err != nil {
+		return err
+	}
+	return s.load(marks)
+}
+
+// same reports whether a name has the same file as before, untouched.
+func same(a, b fs.FileInfo) bool {
+	return a.Name() == b.Name() && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// marks lists images/. A folder without it holds no images.
+func (s *Store) marks() ([]fs.FileInfo, error) {
+	dir, err := s.folder(imagesDir)
+	if dir == nil || err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, &Failed{s.dir, err}
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(maxImages + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, &Failed{s.dir, err}
+	}
+	if len(entries) > maxImages {
+		return nil, &Harmed{imagesDir, fmt.Sprintf("more than %d files", maxImages)}
+	}
+	var out []fs.FileInfo
+	for _, e := range entries {
+		if fi, err := dir.Lstat(e.Name()); err == nil { // else it went just now
+			out = append(out, fi)
+		}
+	}
+	slices.SortFunc(out, func(a, b fs.FileInfo) int { return cmp.Compare(a.Name(), b.Name()) })
+	return out, nil
+}
+
+// folder opens a folder within the store, nil where it is not there.
+func (s *Store) folder(name string) (*os.Root, error) {
+	parts := strings.Split(name, "/")
+	for i := range parts {
+		part := strings.Join(parts[:i+1], "/")
+		switch fi, err := s.root.Lstat(part); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil
+		case err != nil:
+			return nil, &Failed{s.dir, err}
+		case !fi.IsDir():
+			return nil, &Harmed{part, "no folder but " + kind(fi)}
+		}
+	}
+	dir, err := s.root.OpenRoot(name)
+	if err != nil {
+		return nil, &Failed{s.dir, err}
+	}
+	return dir, nil
+}
+
+func kind(fi fs.FileInfo) string {
+	switch {
+	case fi.Mode()&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case fi.IsDir():
+		return "a folder"
+	case fi.Mode().IsRegular():
+		return "a file"
+	}
+	return "a special file"
+}
+
+// load makes the state of what marks names.
+func (s *Store) load(marks []fs.FileInfo) error {
+	blobs, err := s.folder(blobsDir)
+	if err != nil {
+		return err
+	}
+	if blobs != nil {
+		defer blobs.Close()
+	}
+	t := &state{sizes: map[string]int64{}, marks: marks}
+	for _, fi := range marks {
+		i, ok := s.image(fi)
+		if !ok {
+			continue
+		}
+		if i.Flaw == nil {
+			i.Flaw = s.whole(blobs, i.Manifest)
+		}
+		t.images = append(t.images, i)
+		for _, f := range i.Files {
+			if i.Flaw == nil {
+				t.sizes[f.SHA256] = f.Size
+			}
+		}
+	}
+	slices.SortFunc(t.images, func(a, b Image) int { return cmp.Compare(a.Name, b.Name) })
+	s.now.Store(t)
+	return nil
+}
+
+// image reads a manifest. ok is false for a file that is none by its name.
+func (s *Store) image(fi fs.FileInfo) (i Image, ok bool) {
+	name, ok := strings.CutSuffix(fi.Name(), suffix)
+	if !ok || booter.Gate(name) != nil {
+		return Image{}, false
+	}
+	m, sum, err := s.manifest(fi)
+	if err == nil && m.Name != name {
+		err = fmt.Errorf("it is the manifest of %s", short(m.Name))
+	}
+	if err != nil {
+		return Image{Manifest: Manifest{Name: name}, Staged: staged(fi), Flaw: &Harmed{"image " + name, "its manifest: " + err.Error()}}, true
+	}
+	return Image{Manifest: m, Digest: sum, Staged: staged(fi)}, true
+}
+
+func staged(fi fs.FileInfo) time.Time { return fi.ModTime().UTC() }
+
+// manifest reads a manifest, which must have the canonical form.
+func (s *Store) manifest(fi fs.FileInfo) (Manifest, string, error) {
+	f, err := open(s.root, imagesDir+"/"+fi.Name(), fi)
+	if err != nil {
+		return Manifest{}, "", err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, MaxManifest+1))
+	if err != nil {
+		return Manifest{}, "", err
+	}
+	m, err := Parse(raw)
+	if err != nil {
+		return Manifest{}, "", err
+	}
+	if again, err := m.Encode(); err != nil || !bytes.Equal(again, raw) {
+		return Manifest{}, "", errors.New("not in the canonical form")
+	}
+	return m, digest(raw), nil
+}
+
+// open opens the file that fi is of, and no other: no link, no pipe, nothing that
+// took its place.
+func open(dir *os.Root, name string, fi fs.FileInfo) (*os.File, error) {
+	if !fi.Mode().IsRegular() {
+		return nil, fmt.Errorf("no file but %s", kind(fi))
+	}
+	f, err := dir.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if got, err := f.Stat(); err != nil || !os.SameFile(fi, got) {
+		_ = f.Close()
+		return nil, errors.New("replaced while it was opened")
+	}
+	return f, nil
+}
+
+// whole compares the files of an image with what is there, by their sizes.
+func (s *Store) whole(blobs *os.Root, m Manifest) error {
+	for _, f := range m.Files {
+		if why := s.lacks(blobs, f); why != "" {
+			return &Harmed{"image " + m.Name, f.Name + " " + why}
+		}
+	}
+	return nil
+}
+
+func (s *Store) lacks(blobs *os.Root, f File) string {
+	if blobs == nil {
+		return "is missing"
+	}
+	fi, err := blobs.Lstat(f.SHA256)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "is missing"
+	case err != nil:
+		return "cannot be read: " + err.Error()
+	case !fi.Mode().IsRegular():
+		return "is no file but " + kind(fi)
+	case fi.Size() != f.Size:
+		return fmt.Sprintf("has %d bytes, want %d", fi.Size(), f.Size)
+	}
+	if was := s.bad[f.SHA256]; was != nil && same(was, fi) {
+		return "has other content than was staged"
+	}
+	return ""
+}
