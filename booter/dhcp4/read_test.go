@@ -1,0 +1,127 @@
+package dhcp4
+
+import (
+	"bytes"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ingotmetal/ingot/booter"
+)
+
+// What is malformed and what is not (BOOT-23), and what each option comes to.
+func TestRead(t *testing.T) {
+	discover := opt(optType, 1)
+	long := bytes.Repeat([]byte{'x'}, 200)
+	for _, c := range []struct {
+		name string
+		raw  []byte
+		flaw booter.Flaw
+		want func(*Packet) bool
+	}{
+		{"nothing", nil, booter.FlawShort, nil},
+		{"239 bytes", built(nil)[:239], booter.FlawShort, nil},
+		{"a reply", built(func(h []byte) { h[0] = 2 }, discover, end), booter.FlawOp, nil},
+		{"no cookie", built(func(h []byte) { h[offCookie] = 0 }, discover, end), booter.FlawCookie, nil},
+		{"no options: BOOTP", built(nil), "", func(p *Packet) bool { return p.Type == booter.TypeBOOTP }},
+		{"no END", built(nil, discover), "", func(p *Packet) bool { return p.Type == booter.TypeDiscover }},
+		{"no END, pads to the end", built(nil, discover, make([]byte, 20)), "", func(p *Packet) bool { return p.Type == booter.TypeDiscover }},
+		{"an option without a length", built(nil, discover, []byte{optClass}), booter.FlawOption, nil},
+		{"a cut option", built(nil, discover, []byte{optClass, 9, 'P'}), booter.FlawOption, nil},
+		{"what follows END", built(nil, discover, end, []byte{optClass, 200}), "", func(p *Packet) bool { return p.Class == "" }},
+		{"pads between", built(nil, []byte{0, 0}, discover, []byte{0}, text(optClass, "PXEClient"), end), "", func(p *Packet) bool { return p.Class == "PXEClient" }},
+		{"53 of two bytes", built(nil, opt(optType, 1, 1), end), "", func(p *Packet) bool { return p.Type == booter.TypeBOOTP }},
+		{"53 twice is 53 of two bytes", built(nil, discover, discover, end), "", func(p *Packet) bool { return p.Type == booter.TypeBOOTP }},
+		{"split class", built(nil, text(optClass, "PXE"), discover, text(optClass, "Cli"), text(optClass, "ent"), end), "", func(p *Packet) bool { return p.Class == "PXEClient" }},
+		{"empty parts", built(nil, text(optClass, ""), text(optClass, "PXEClient"), text(optClass, ""), end), "", func(p *Packet) bool { return p.Class == "PXEClient" }},
+		{"joined without end", built(nil, bytes.Repeat(slices.Concat([]byte{optClass, 50}, long[:50]), 20), end), booter.FlawOption, nil},
+		{"empty 93", built(nil, opt(optArch), end), "", func(p *Packet) bool { return slices.Equal(p.Archs, []booter.Arch{booter.BadArch}) }},
+		{"odd 93", built(nil, opt(optArch, 0, 7, 0), end), "", func(p *Packet) bool { return slices.Equal(p.Archs, []booter.Arch{booter.BadArch}) }},
+		{"two archs", built(nil, opt(optArch, 0, 6, 0, 7), end), "", func(p *Packet) bool { return slices.Equal(p.Archs, []booter.Arch{6, 7}) }},
+		{"many archs", built(nil, opt(optArch, make([]byte, 40)...), end), "", func(p *Packet) bool { return len(p.Archs) == MaxArchs }},
+		{"57 of one byte", built(nil, opt(optMaxMessage, 9), end), "", func(p *Packet) bool { return p.MaxMessage == 0 }},
+		{"54 of three bytes", built(nil, opt(optServerID, 1, 2, 3), end), "", func(p *Packet) bool { return !p.ServerID.IsValid() }},
+		{"97 of another type", built(nil, opt(optMachine, slices.Concat([]byte{1}, long[:16])...), end), "", func(p *Packet) bool { return p.UUID == [16]byte{} && len(p.Machine) == 17 }},
+		{"97 too short", built(nil, opt(optMachine, 0, 1, 2), end), "", func(p *Packet) bool { return p.UUID == [16]byte{} && p.Machine == nil }},
+		{"97 empty", built(nil, opt(optMachine), end), "", func(p *Packet) bool { return p.Machine == nil }},
+		{"77 raw", built(nil, text(optUserClass, "iPXE"), end), "", func(p *Packet) bool { return slices.Equal(p.UserClasses, []string{"iPXE"}) }},
+		{"77 in tuples", built(nil, opt(optUserClass, slices.Concat([]byte{4}, []byte("iPXE"), []byte{2}, []byte("go"))...), end), "", func(p *Packet) bool { return slices.Equal(p.UserClasses, []string{"iPXE", "go"}) }},
+		{"77 that is nearly tuples", built(nil, opt(optUserClass, 1, 'a', 3, 'b'), end), "", func(p *Packet) bool { return slices.Equal(p.UserClasses, []string{"\x01a\x03b"}) }},
+		{"175", built(nil, opt(optIPXE), end), "", func(p *Packet) bool { return p.IPXE }},
+		{"61 of one byte", built(nil, opt(optClientID, 1), end), "", func(p *Packet) bool { return p.ClientID == nil }},
+		{"boot item", built(nil, opt(optVendor, vendorBootItem, 4, 0x80, 0, 0, 1, 255), end), "", func(p *Packet) bool { return p.Item == BootItem{true, 0x8000, 1} }},
+		{"boot item with credentials", built(nil, opt(optVendor, vendorBootItem, 4, 0x80, 0, 0x80, 1), end), "", func(p *Packet) bool { return !p.Item.Set }},
+		{"boot item cut", built(nil, opt(optVendor, vendorBootItem, 4, 0x80, 0), end), "", func(p *Packet) bool { return !p.Item.Set }},
+		{"82", built(nil, opt(optAgent, 1, 2, 9, 9, subLink, 4, 10, 0, 7, 0, subServerID, 4, 10, 0, 7, 1, subRelayPort, 2, 0, 0), end), "", func(p *Packet) bool {
+			return p.LinkSelection == netip.MustParseAddr("10.0.7.0") && p.ServerOverride == netip.MustParseAddr("10.0.7.1") && p.RelayPort && len(p.Agent) == 20
+		}},
+		{"82 with a trailing zero", built(nil, opt(optAgent, subRelayPort, 0, 0), end), "", func(p *Packet) bool { return p.RelayPort && len(p.Agent) == 3 }},
+		{"82 cut inside", built(nil, opt(optAgent, 1, 9, 9), end), "", func(p *Packet) bool { return len(p.Agent) == 3 && !p.RelayPort }},
+		{"52 of 0", built(nil, opt(optOverload, 0), end), booter.FlawOverload, nil},
+		{"52 of 4", built(nil, opt(optOverload, 4), end), booter.FlawOverload, nil},
+		{"52 of two bytes", built(nil, opt(optOverload, 1, 1), end), booter.FlawOverload, nil},
+		{"class in file", built(func(h []byte) { copy(h[offFile:], text(optClass, "PXEClient")) }, discover, opt(optOverload, 1), end), "", func(p *Packet) bool { return p.Class == "PXEClient" }},
+		{"class in sname", built(func(h []byte) { copy(h[offServer:], text(optClass, "PXEClient")) }, discover, opt(optOverload, 2), end), "", func(p *Packet) bool { return p.Class == "PXEClient" }},
+		{"class in all three", built(func(h []byte) {
+			copy(h[offFile:], text(optClass, "Cli"))
+			copy(h[offServer:], text(optClass, "ent"))
+		}, text(optClass, "PXE"), opt(optOverload, 3), end), "", func(p *Packet) bool { return p.Class == "PXEClient" }},
+		{"cut in file", built(func(h []byte) { h[offCookie-2], h[offCookie-1] = optClass, 1 }, opt(optOverload, 1), end), booter.FlawOption, nil},
+		{"not overloaded", built(func(h []byte) { copy(h[offFile:], text(optClass, "PXEClient")) }, discover, end), "", func(p *Packet) bool { return p.Class == "" }},
+		{"over 1,500 bytes", append(built(nil, discover, end), make([]byte, 2000)...), "", func(p *Packet) bool { return p.Type == booter.TypeDiscover }},
+	} {
+		var p Packet
+		p.Read(bytes.Repeat([]byte{0xff}, 300)) // what came before leaves nothing
+		p.Read(c.raw)
+		if p.Parsed != c.flaw {
+			t.Errorf("%s: %q, want %q", c.name, p.Parsed, c.flaw)
+		} else if c.want != nil && !c.want(&p) {
+			t.Errorf("%s: %+v", c.name, p.Request)
+		}
+	}
+}
+
+// Hardware addresses that are no MAC, and addresses that no host can have, are the
+// decision's to refuse; they must come through as they are.
+func TestHeaderComesThrough(t *testing.T) {
+	p := came(built(func(h []byte) {
+		h[offLen], h[offHops], h[offFlags] = 255, 3, 0x80
+		copy(h[offClient:], []byte{10, 78, 0, 58})
+		copy(h[offRelay:], []byte{224, 0, 0, 1})
+	}, opt(optType, 3), end), "10.78.0.58:68")
+	if p.HLen != 255 || p.Hops != 3 || !p.Broadcast || p.ClientIP != reserved || p.XID != [4]byte{1, 2, 3, 4} || p.Flaw() != booter.FlawHardware {
+		t.Errorf("%+v", p)
+	}
+}
+
+// No bytes at all make the parser panic, or read what is not there; and what it calls
+// whole it calls whole again.
+func FuzzRead(f *testing.F) {
+	labels, packets := captured(f)
+	for _, l := range labels {
+		f.Add(packets[l])
+	}
+	f.Add(built(func(h []byte) { copy(h[offFile:], text(optClass, "PXE")) }, opt(optOverload, 3), text(optClass, "Client"), opt(optAgent, 1, 9, 9), end))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		p, again := came(raw, "10.78.0.58:68"), &Packet{}
+		again.Read(append([]byte(nil), raw...))
+		if p.Parsed != again.Parsed || p.Class != again.Class || p.Type != again.Type {
+			t.Errorf("%+v and %+v", p.Request, again.Request)
+		}
+		out, why := answer(t, site(), enrolling(), p)
+		if why != "" {
+			return
+		}
+		var o options
+		if flaw := o.read(out); flaw != "" || len(out) < minReply || len(out) > booter.LargestSize {
+			t.Errorf("the reply is %q, %d bytes", flaw, len(out))
+		}
+		if got, _ := o.get(optAgent); !bytes.Equal(got, p.Agent) {
+			t.Errorf("option 82 %x came back as %x", p.Agent, got)
+		}
+		if strings.Contains(string(out[offOptions:offOptions+3]), "\x35\x01\x06") {
+			t.Error("a NAK")
+		}
+	})
+}
