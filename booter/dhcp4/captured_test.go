@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/ingotmetal/ingot/booter"
-	"github.com/ingotmetal/ingot/statemachine/statemachinetest"
 )
 
 // Every captured DHCPv4 packet has its reply, byte for byte and option by option, or
@@ -38,7 +37,7 @@ func TestCapturedPackets(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "%s\n%s\n\n", hex.EncodeToString(out), describe(t, out))
 	}
-	statemachinetest.Golden(t, "testdata/replies.txt", b.String())
+	golden(t, "testdata/replies.txt", b.String())
 }
 
 // describe reads a reply by the same rules as a request.
