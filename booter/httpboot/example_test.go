@@ -33,7 +33,7 @@ func Example() {
 		_ = r.Body.Close()
 	}
 	// Output:
-	// 200 41 true
-	// 200 41 true
+	// 200 40 true
+	// 200 40 true
 	// 404 10 false
 }

@@ -27,7 +27,7 @@ func (s *Store) OpenFile(image, file string) (*Blob, error) {
 	}
 	f, ok := i.File(file)
 	if !ok {
-		return nil, &Unknown{"file " + short(file) + " in the image " + image}
+		return nil, &Unknown{What: "file " + short(file) + " in the image " + image}
 	}
 	return s.blob(f.SHA256, f.Size)
 }
@@ -37,7 +37,7 @@ func (s *Store) OpenFile(image, file string) (*Blob, error) {
 func (s *Store) OpenDigest(sha256 string) (*Blob, error) {
 	size, ok := s.now.Load().sizes[sha256]
 	if !ok {
-		return nil, &Unknown{"file with the digest " + short(sha256)}
+		return nil, &Unknown{What: "file with the digest " + short(sha256)}
 	}
 	return s.blob(sha256, size)
 }
@@ -47,7 +47,7 @@ func (s *Store) blob(sum string, size int64) (*Blob, error) {
 	fi, err := s.root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // another process removed the image
-		return nil, &Unknown{"file with the digest " + sum + " any more"}
+		return nil, &Unknown{What: "file with the digest " + sum + " any more"}
 	case err != nil:
 		return nil, &Failed{s.dir, err}
 	case fi.Mode().IsRegular() && fi.Size() != size:

@@ -55,15 +55,23 @@ func (e *Unreadable) Unwrap() error { return e.Err }
 // Code is the error's wire name.
 func (*Unreadable) Code() string { return "INVALID_INPUT" }
 
+// ErrNoFolder says that the folder of a store is not there, as *[Unknown] does.
+var ErrNoFolder = errors.New("images: there is no such folder")
+
 // Unknown reports a folder, an image, a file or a digest that is not here. It is a
 // fs.ErrNotExist.
-type Unknown struct{ What string }
+type Unknown struct {
+	What   string
+	folder bool
+}
 
 // Error names it.
 func (e *Unknown) Error() string { return "images: there is no " + e.What }
 
-// Is makes it fs.ErrNotExist.
-func (*Unknown) Is(target error) bool { return target == fs.ErrNotExist }
+// Is makes it fs.ErrNotExist, and ErrNoFolder where that is not there.
+func (e *Unknown) Is(target error) bool {
+	return target == fs.ErrNotExist || e.folder && target == ErrNoFolder
+}
 
 // Code is the error's wire name.
 func (*Unknown) Code() string { return "NOT_FOUND" }

@@ -16,7 +16,7 @@ import (
 // Stage or Remove after that was mended does it.
 func (s *Store) Remove(ctx context.Context, name string) (freed int64, err error) {
 	if booter.Gate(name) != nil {
-		return 0, &Unknown{"image " + short(name)}
+		return 0, &Unknown{What: "image " + short(name)}
 	}
 	unlock, err := s.lock(ctx)
 	if err != nil {
@@ -28,12 +28,12 @@ func (s *Store) Remove(ctx context.Context, name string) (freed int64, err error
 		return 0, err
 	}
 	if dir == nil {
-		return 0, &Unknown{"image " + name}
+		return 0, &Unknown{What: "image " + name}
 	}
 	defer dir.Close()
 	switch err := dir.Remove(name + suffix); {
 	case errors.Is(err, fs.ErrNotExist):
-		return 0, &Unknown{"image " + name}
+		return 0, &Unknown{What: "image " + name}
 	case err != nil:
 		return 0, &Failed{s.dir, err}
 	}

@@ -46,7 +46,7 @@ func Open(dir string) (*Store, error) {
 	root, err := os.OpenRoot(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &Unknown{"folder " + dir}
+		return nil, &Unknown{"folder " + dir, true}
 	case err != nil:
 		return nil, &Failed{dir, err}
 	}
@@ -93,7 +93,7 @@ func (s *Store) Image(name string) (Image, error) {
 	i, ok := s.now.Load().find(name)
 	switch {
 	case !ok:
-		return Image{}, &Unknown{"image " + short(name)}
+		return Image{}, &Unknown{What: "image " + short(name)}
 	case i.Flaw != nil:
 		return Image{}, i.Flaw
 	}

@@ -33,7 +33,7 @@ func (s *Store) Verify(ctx context.Context, name string, progress func(Progress)
 	if name != "" {
 		i, ok := t.find(name)
 		if !ok {
-			return nil, &Unknown{"image " + short(name)}
+			return nil, &Unknown{What: "image " + short(name)}
 		}
 		all = []Image{i}
 	}
