@@ -18,5 +18,5 @@ func ExampleSite_First() {
 	// Output:
 	// pxe b/TOKEN/efi-x64.efi
 	// http http://10.0.0.1:8080/b/TOKEN/efi-x64.efi
-	// ipxe http://10.0.0.1:8080/b/TOKEN/boot.ipxe
+	// ipxe http://10.0.0.1:8080/b/TOKEN/boot-efi-x64.ipxe
 }

@@ -33,7 +33,7 @@ func (s Site) First(c booter.Client, kind booter.Kind, token string) (First, boo
 	case booter.Plain:
 		return First{}, true
 	case booter.Chained, booter.IPXE: // any iPXE that speaks HTTP will do
-		return First{Server: s.TFTP, File: s.URL(Path{Token: token, Leaf: Script})}, true
+		return First{Server: s.TFTP, File: s.URL(Path{Token: token, Leaf: Script, Platform: c.Platform})}, true
 	}
 	if !s.Loaders[c.Platform] {
 		return First{}, false

@@ -14,6 +14,7 @@ const (
 	Script Leaf = "script" // the machine's iPXE script
 	Loader Leaf = "loader" // the first boot program of its platform
 	File   Leaf = "file"   // a file of an image
+	Disk   Leaf = "disk"   // a disk image, by its content
 )
 
 // A Path is a name under which a booter serves something to one machine, over TFTP
@@ -21,15 +22,22 @@ const (
 type Path struct {
 	Token    string // "" where the client is known by its address
 	Leaf     Leaf
-	Platform booter.Platform // of a loader
+	Platform booter.Platform // of a loader; of a script, "" where it is not known
 	Image    string          // of a file
-	Name     string          // of a file
+	Name     string          // of a file; of a disk image its SHA-256 in hexadecimal
 }
 
-// ScriptName is the script's name. iPXE looks for AutoName beside itself.
+// ScriptName is the script's name where the platform is not known. iPXE looks for
+// AutoName beside itself.
 const (
 	ScriptName = "boot.ipxe"
 	AutoName   = "autoexec.ipxe"
+)
+
+// A script's name begins and ends so, around its platform.
+const (
+	scriptBegins = "boot-"
+	scriptEnds   = ".ipxe"
 )
 
 // maxName bounds a file's name, in bytes.
@@ -48,10 +56,15 @@ func (p Path) String() string {
 	switch p.Leaf {
 	case Script:
 		leaf = ScriptName
+		if p.Platform != "" {
+			leaf = scriptBegins + string(p.Platform) + scriptEnds
+		}
 	case Loader:
 		leaf = string(p.Platform) + platforms[p.Platform]
 	case File:
 		leaf = "i/" + p.Image + "/" + p.Name
+	case Disk:
+		leaf = "d/" + p.Name
 	}
 	if p.Token == "" {
 		return leaf
@@ -78,13 +91,26 @@ func ParsePath(s string) (Path, bool) {
 		p.Image, p.Name, ok = strings.Cut(rest, "/")
 		return p, ok && booter.Gate(p.Image) == nil && isName(p.Name)
 	}
+	if rest, ok := strings.CutPrefix(s, "d/"); ok {
+		p.Leaf, p.Name = Disk, rest
+		return p, isDigest(rest)
+	}
 	for platform, end := range platforms {
-		if s == string(platform)+end {
+		switch s {
+		case string(platform) + end:
 			p.Leaf, p.Platform = Loader, platform
+			return p, true
+		case scriptBegins + string(platform) + scriptEnds:
+			p.Leaf, p.Platform = Script, platform
 			return p, true
 		}
 	}
 	return Path{}, false
+}
+
+// isDigest reports whether s is a SHA-256 in lower-case hexadecimal.
+func isDigest(s string) bool {
+	return len(s) == 64 && !strings.ContainsFunc(s, func(r rune) bool { return !('a' <= r && r <= 'f' || '0' <= r && r <= '9') })
 }
 
 // isName reports whether s is one plain file name.

@@ -40,9 +40,9 @@ func TestFirst(t *testing.T) {
 		{booter.PXE, booter.ARM64, booter.Offer, First{}, false},
 		{booter.HTTP, booter.X64, booter.Offer, First{File: base + "efi-x64.efi"}, true},
 		{booter.HTTP, booter.ARM64, booter.Offer, First{}, false},
-		{booter.IPXE, booter.BIOS, booter.Ack, First{Server: us, File: base + "boot.ipxe"}, true},
+		{booter.IPXE, booter.BIOS, booter.Ack, First{Server: us, File: base + "boot-bios.ipxe"}, true},
 		{booter.IPXE, "", booter.Ack, First{Server: us, File: base + "boot.ipxe"}, true},
-		{booter.Chained, booter.ARM64, booter.Ack, First{Server: us, File: base + "boot.ipxe"}, true},
+		{booter.Chained, booter.ARM64, booter.Ack, First{Server: us, File: base + "boot-efi-arm64.ipxe"}, true},
 		{booter.UBoot, booter.UBootARM64, booter.Ack, First{}, false},
 	} {
 		got, ok := site().First(booter.Client{Stage: c.stage, Platform: c.platform}, c.kind, "tok")
@@ -67,9 +67,13 @@ func TestPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Path{
 			Token: rapid.SampledFrom([]string{"", "tok", NewKey([32]byte{1}).Token(mac)}).Draw(t, "token"),
-			Leaf:  rapid.SampledFrom([]Leaf{Script, Loader, File}).Draw(t, "leaf"),
+			Leaf:  rapid.SampledFrom([]Leaf{Script, Loader, File, Disk}).Draw(t, "leaf"),
 		}
 		switch p.Leaf {
+		case Disk:
+			p.Name = rapid.StringMatching(`[0-9a-f]{64}`).Draw(t, "digest")
+		case Script:
+			p.Platform = rapid.SampledFrom([]booter.Platform{"", booter.BIOS, booter.X64}).Draw(t, "platform")
 		case Loader:
 			p.Platform = rapid.SampledFrom([]booter.Platform{booter.BIOS, booter.X64, booter.ARM64, booter.UBootARM32}).Draw(t, "platform")
 		case File:
@@ -85,7 +89,7 @@ func TestPaths(t *testing.T) {
 		t.Error("iPXE's own name of a script")
 	}
 	for _, bad := range []string{"", "/", "b/", "b//boot.ipxe", "b/tok", "b/tok/", "boot.ipxe/x", "i/enroll", "i/enroll/", "i/enroll/.hidden", "i/../x", "i/a/../b", "i/a/b/c", "i/-a/b",
-		"i/a/b..c", "efi-x64", "efi-x64.kpxe", "b/tok/b/tok/boot.ipxe", "boot.ipxe\x00", "i/a/" + strings.Repeat("n", 129)} {
+		"i/a/b..c", "efi-x64", "efi-x64.kpxe", "b/tok/b/tok/boot.ipxe", "d/", "d/xyz", "boot-.ipxe", "boot-x.ipxe", "d/" + strings.Repeat("A", 64), "boot.ipxe\x00", "i/a/" + strings.Repeat("n", 129)} {
 		if p, ok := ParsePath(bad); ok {
 			t.Errorf("%q is %+v", bad, p)
 		}

@@ -92,7 +92,7 @@ type staging struct {
 func (w *staging) run() error {
 	w.total = w.measure()
 	for i := range w.m.Files {
-		if err := errors.Join(w.at("copy"), w.copy(i)); err != nil {
+		if err := w.step("copy", func() error { return w.copy(i) }); err != nil {
 			return err
 		}
 	}
@@ -104,22 +104,35 @@ func (w *staging) run() error {
 		return err
 	}
 	for i, f := range w.m.Files {
-		if err := errors.Join(w.at("name"), w.root.Rename(temporary(i), blobsDir+"/"+f.SHA256)); err != nil {
+		if err := w.step("name", func() error { return w.root.Rename(temporary(i), blobsDir+"/"+f.SHA256) }); err != nil {
 			return w.failed(err)
 		}
 	}
-	if err := errors.Join(w.at("sync"), w.sync(blobsDir)); err != nil {
+	if err := w.step("sync", func() error { return w.sync(blobsDir) }); err != nil {
 		return w.failed(err)
 	}
-	if err := errors.Join(w.at("manifest"), w.root.Rename(temporary(-1), imagesDir+"/"+w.m.Name+suffix)); err != nil {
+	return w.publish()
+}
+
+// publish makes the image the one of its name.
+func (w *staging) publish() error {
+	if err := w.step("manifest", func() error { return w.root.Rename(temporary(-1), imagesDir+"/"+w.m.Name+suffix) }); err != nil {
 		return w.failed(err)
 	}
-	if err := errors.Join(w.at("named"), w.sync(imagesDir)); err != nil {
+	if err := w.step("named", func() error { return w.sync(imagesDir) }); err != nil {
 		_ = w.refresh()
 		return w.failed(fmt.Errorf("%s is staged, but a crash may lose it: %w", w.m.Name, err))
 	}
 	_, _ = w.sweep() // of the image before; the next one removes what this leaves
 	return nil
+}
+
+// step does something, unless a test has it fail or die before.
+func (w *staging) step(name string, do func() error) error {
+	if err := w.at(name); err != nil {
+		return err
+	}
+	return do()
 }
 
 // temporary is the name of a file until all are whole; -1 is the manifest.

@@ -18,12 +18,16 @@ const (
 // the client acknowledges like one.
 type session struct {
 	terms
-	last     int64 // the file's last block, the one that is not full
-	acked    int64 // the client has all blocks up to here; -1 before it has the OACK
-	sent     int64 // the highest block that was sent
-	twice    int64 // the highest block that was sent more than once, or -1
-	resent   int64 // how many were
-	heard    bool  // the client has acknowledged something
+	last   int64 // the file's last block, the one that is not full
+	acked  int64 // the client has all blocks up to here; -1 before it has the OACK
+	sent   int64 // the highest block that was sent
+	twice  int64 // the highest block that was sent more than once, or -1
+	resent int64 // how many were
+	heard  bool  // the client has acknowledged something
+
+	sentAt, resentAt time.Time
+	trip             time.Duration // from a burst to its ACK, when last measured
+
 	wait     time.Duration
 	deadline time.Time     // when to call tick
 	tries    int           // resends since the client got further
@@ -44,42 +48,66 @@ func start(t terms, size int64, now time.Time) (*session, step) {
 	if len(t.oack) > 0 {
 		s.acked, s.sent = -1, -1
 	}
-	return s, s.burst(now)
+	return s, s.burst(s.acked+1, now)
 }
 
-// burst sends what follows the acknowledged blocks: a window, or the OACK.
-func (s *session) burst(now time.Time) step {
-	first, end := s.acked+1, min(s.acked+int64(s.window), s.last)+1
+// burst sends from the block first to the end of the window, or the OACK.
+func (s *session) burst(first int64, now time.Time) step {
+	end := min(s.acked+int64(s.window), s.last) + 1
 	if s.acked < 0 {
 		end = 1
 	}
 	if first <= s.sent {
-		s.twice = s.sent
+		s.twice, s.resentAt = s.sent, now
 		s.resent += s.sent - first + 1
 	}
-	s.sent = end - 1
+	s.sent, s.sentAt = end-1, now
 	s.deadline = now.Add(s.wait)
 	return step{first: first, end: end}
 }
 
-// ack takes an ACK. One that is new moves the window behind it. One that is
-// repeated means a gap at the start of a window, unless it may be the echo of
-// a block that the client got twice: then only time tells.
+// ack takes an ACK. One that is new moves the window behind it. Blocks that it
+// leaves out are sent again where they seem lost.
 func (s *session) ack(block uint16, now time.Time) step {
 	ahead := int64(block - uint16(s.acked))
 	switch {
-	case ahead == 0 && s.window > 1 && s.twice < s.acked:
-		return s.burst(now)
-	case ahead == 0 || ahead > s.sent-s.acked:
+	case ahead == 0:
+		return s.repeated(now)
+	case ahead > s.sent-s.acked: // an old one
 		return step{}
+	}
+	if s.acked+ahead == s.sent && s.twice <= s.acked {
+		s.trip = now.Sub(s.sentAt)
 	}
 	s.acked += ahead
 	s.heard, s.tries, s.quiet = true, 0, 0
 	s.wait = max(s.timeout, firstWait)
-	if s.acked == s.last {
+	switch {
+	case s.acked == s.last:
 		return step{done: Complete}
+	case s.lost(now):
+		return s.burst(s.acked+1, now)
 	}
-	return s.burst(now)
+	return s.burst(s.sent+1, now)
+}
+
+// repeated takes an ACK of what the client is known to have. With a window of
+// one block it says nothing (RFC 1123 section 4.2.3.1). With more it means
+// that the window's first block is lost (RFC 7440 section 4).
+func (s *session) repeated(now time.Time) step {
+	if s.window == 1 || s.acked < 0 || s.tries == maxTries || !s.lost(now) {
+		return step{}
+	}
+	s.tries++
+	return s.burst(s.acked+1, now)
+}
+
+// lost reports whether an ACK just taken means that what follows it is lost.
+// It may instead be the echo of a block that reached the client twice, and to
+// answer that would double every window from here on. So it counts only if
+// nothing was sent twice, or if the last resend can have been answered since.
+func (s *session) lost(now time.Time) bool {
+	return s.twice < s.acked || 2*now.Sub(s.resentAt) >= s.trip
 }
 
 // tick sends again what was not acknowledged by the deadline, or gives up.
@@ -96,7 +124,7 @@ func (s *session) tick(now time.Time) step {
 	}
 	s.tries++
 	s.wait = max(s.timeout, min(2*s.wait, longestWait))
-	return s.burst(now)
+	return s.burst(s.acked+1, now)
 }
 
 // again takes the same request once more. Until the client goes on it gets
@@ -106,7 +134,7 @@ func (s *session) again(now time.Time) step {
 	switch {
 	case !s.heard:
 		deadline := s.deadline
-		next := s.burst(now)
+		next := s.burst(s.acked+1, now)
 		s.deadline = deadline
 		return next
 	case s.tries > 0:
