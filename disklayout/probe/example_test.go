@@ -1,0 +1,22 @@
+package probe_test
+
+import (
+	"fmt"
+
+	"github.com/ingotmetal/ingot/disklayout/probe"
+)
+
+// A disk of 64 MiB has been a member of a volume group.
+func ExampleLook() {
+	d := newDisk(64 << 20)
+	d.plant(0x218, "LVM2 001")
+	found, err := probe.Look(d, d.size, 512)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range found.Signatures {
+		fmt.Println(s.Type, "at byte", s.Offset)
+	}
+	// Output: LVM2_member at byte 536
+}
