@@ -51,11 +51,7 @@ func sentTo(control []byte) netip.Addr {
 	for _, m := range messages {
 		switch {
 		case m.Header.Level == unix.IPPROTO_IP && m.Header.Type == unix.IP_PKTINFO && len(m.Data) >= unix.SizeofInet4Pktinfo:
-			info := (*unix.Inet4Pktinfo)(unsafe.Pointer(&m.Data[0]))
-			if info.Addr != info.Spec_dst { // ip(7): the second is local even then
-				return broadcast
-			}
-			return netip.AddrFrom4(info.Addr)
+			return sentTo4((*unix.Inet4Pktinfo)(unsafe.Pointer(&m.Data[0])))
 		case m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_PKTINFO && len(m.Data) >= unix.SizeofInet6Pktinfo:
 			info := (*unix.Inet6Pktinfo)(unsafe.Pointer(&m.Data[0]))
 			local := netip.AddrFrom16(info.Addr).Unmap()
@@ -66,4 +62,14 @@ func sentTo(control []byte) netip.Addr {
 		}
 	}
 	return netip.Addr{}
+}
+
+// sentTo4 compares the address in the packet's head with the local one that
+// the kernel would answer from (ip(7)). That is zero for a packet that came
+// before it was asked for.
+func sentTo4(info *unix.Inet4Pktinfo) netip.Addr {
+	if head := netip.AddrFrom4(info.Addr); info.Spec_dst == info.Addr || info.Spec_dst == [4]byte{} {
+		return head
+	}
+	return broadcast
 }
