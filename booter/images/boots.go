@@ -45,7 +45,8 @@ func efi(p booter.Platform) bool { return strings.HasPrefix(string(p), "efi-") }
 // ASCII and spaces, which an iPXE script may have as the end of a line. Such a line
 // takes "${" for a setting, a word that begins with # for a comment, the words ||,
 // && and ; for the end of the command, and a backslash at its end for going on in
-// the next line: these are refused. Other loaders read other marks; whoever writes
+// the next line: these are refused, and backslashes everywhere, since words may be
+// put in another order. Other loaders read other marks; whoever writes
 // their configuration quotes for them. The error is an *[Invalid].
 func CheckArgs(args string) error {
 	if len(args) > MaxArgs {
@@ -54,8 +55,8 @@ func CheckArgs(args string) error {
 	if i := strings.IndexFunc(args, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
 		return invalid("args", fmt.Sprintf("with %q in them", args[i]), "printable ASCII")
 	}
-	if strings.Contains(args, "${") || strings.HasSuffix(args, `\`) {
-		return invalid("args", short(args), `no "${", and no backslash at the end`)
+	if strings.Contains(args, "${") || strings.Contains(args, `\`) {
+		return invalid("args", short(args), `no "${" and no backslash`)
 	}
 	for word := range strings.FieldsSeq(args) {
 		if word == "||" || word == "&&" || word == ";" || word[0] == '#' {
