@@ -2,155 +2,30 @@ package probe_test
 
 import (
 	"encoding/binary"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"hash/crc32"
-	"io"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/ingotmetal/ingot/disklayout"
 	"github.com/ingotmetal/ingot/disklayout/probe"
+	"github.com/ingotmetal/ingot/disklayout/probe/probetest"
 )
 
-// A disk is mostly zeros: what was planted, by its place.
-type disk struct {
-	size    int64
-	planted map[int64][]byte
-}
+const uber = "\x0c\xb1\xba\x00\x00\x00\x00\x00" // of ZFS
 
-func newDisk(size int64) *disk { return &disk{size, map[int64][]byte{}} }
-
-func (d *disk) plant(at int64, what string) { d.planted[at] = []byte(what) }
-
-func (d *disk) ReadAt(b []byte, at int64) (int, error) {
-	clear(b)
-	for from, what := range d.planted {
-		for i, c := range what {
-			if p := from + int64(i) - at; p >= 0 && p < int64(len(b)) {
-				b[p] = c
-			}
-		}
-	}
-	if n := d.size - at; n < int64(len(b)) {
-		return int(max(n, 0)), io.EOF
-	}
-	return len(b), nil
-}
-
-// A vector is an entry of the public table of signatures.
-type vector struct {
-	Name   string          `json:"name"`
-	Offset json.RawMessage `json:"offset"`
-	From   string          `json:"from"`
-	Magic  string          `json:"magic_hex"`
-}
-
-func vectors(t *testing.T) []vector {
+func vectors(t testing.TB) []probetest.Vector {
 	t.Helper()
 	raw, err := os.ReadFile("../testdata/signatures.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file struct{ Signatures []vector }
-	if err := json.Unmarshal(raw, &file); err != nil {
+	all, err := probetest.Vectors(raw)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return file.Signatures
-}
-
-// expected has, for every name of the vectors, the type, and for those whose
-// place or magic is words there what to plant.
-var expected = map[string]struct {
-	typ  string
-	also map[int64]string // beside the magic: what libblkid checks; from the end if negative
-}{
-	"mbr/pmbr":                       {typ: "dos"},
-	"gpt primary (512-byte sectors)": {typ: "gpt"}, "gpt primary (4096-byte sectors)": {typ: "gpt"}, "gpt backup header": {typ: "gpt"},
-	"ext2/3/4, jbd": {typ: "ext2", also: map[int64]string{1024: "\x01\x00\x00\x00\x01\x00\x00\x00"}},
-	"xfs":           {typ: "xfs"}, "btrfs": {typ: "btrfs"}, "vfat FAT32 text": {typ: "vfat"}, "vfat FAT16 text": {typ: "vfat"}, "vfat FAT12 text": {typ: "vfat"},
-	"ntfs": {typ: "ntfs"}, "exfat": {typ: "exfat"}, "iso9660": {typ: "iso9660"}, "udf": {typ: "udf"}, "squashfs": {typ: "squashfs"}, "erofs": {typ: "erofs"},
-	"f2fs": {typ: "f2fs"}, "jfs": {typ: "jfs"}, "reiserfs": {typ: "reiserfs"},
-	"nilfs2":   {typ: "nilfs2", also: map[int64]string{1024: "\x02\x00\x00\x00", 1032: "\x00\x01"}},
-	"gfs/gfs2": {typ: "gfs2"}, "ocfs2": {typ: "ocfs2"}, "vmfs volume member": {typ: "VMFS_volume_member"}, "vmfs": {typ: "VMFS"}, "oracleasm": {typ: "oracleasm"},
-	"apfs": {typ: "apfs"}, "hfs+": {typ: "hfsplus", also: map[int64]string{1026: "\x00\x04", 1064: "\x00\x00\x10\x00"}}, "refs": {typ: "ReFS"},
-	"swap (page 4096)": {typ: "swap"}, "swap (page 8192)": {typ: "swap"}, "swap (page 16384)": {typ: "swap"}, "swap (page 32768)": {typ: "swap"}, "swap (page 65536)": {typ: "swap"},
-	"luks1/luks2 primary": {typ: "crypto_LUKS"}, "luks2 secondary": {typ: "crypto_LUKS"}, "bitlocker": {typ: "BitLocker"},
-	"dm-verity": {typ: "DM_verity_hash"}, "dm-integrity": {typ: "DM_integrity"}, "lvm2 label": {typ: "LVM2_member"},
-	"md 0.90": {typ: "linux_raid_member"}, "md 1.0": {typ: "linux_raid_member"}, "md 1.1": {typ: "linux_raid_member"}, "md 1.2": {typ: "linux_raid_member"},
-	"zfs label L0": {typ: "zfs_member", also: map[int64]string{132 << 10: uber}}, "zfs label L1": {typ: "zfs_member", also: map[int64]string{(256 + 132) << 10: uber}},
-	"zfs label L2": {typ: "zfs_member", also: map[int64]string{-(512 - 132) << 10: uber}}, "zfs label L3": {typ: "zfs_member", also: map[int64]string{-(256 - 132) << 10: uber}},
-	"bcache": {typ: "bcache"}, "bcachefs extra copies": {typ: "bcachefs", also: map[int64]string{2<<20 + 24: bcache, -1<<20 + 24: bcache}},
-	"ceph bluestore": {typ: "ceph_bluestore"},
-	"stratis":        {typ: "stratis", also: map[int64]string{516: stratis, 9*512 + 4: stratis}}, "vdo": {typ: "vdo"},
-	"drbd meta": {typ: "drbd", also: map[int64]string{-4096 + 60: "\x83\x74\x02\x6d"}}, "intel imsm": {typ: "isw_raid_member"},
-	"ddf":              {typ: "ddf_raid_member", also: map[int64]string{-512: "\xde\x11\xde\x11", -257 * 512: "\xde\x11\xde\x11"}},
-	"jmicron fakeraid": {typ: "jmicron_raid_member", also: map[int64]string{-512: "JM\xb6\xb2"}},
-	"silicon medley fakeraid": {typ: "silicon_medley_raid_member", also: map[int64]string{-512 + 0x60: "\x00\x00\x00\x2f",
-		-512 + 0x13e: "\x00\xd1"}},
-	"adaptec fakeraid":       {typ: "adaptec_raid_member", also: map[int64]string{-512: "\x37\xfc\x4d\x1e"}},
-	"lsi megaraid fakeraid":  {typ: "lsi_mega_raid_member", also: map[int64]string{-512: "$XIDE$"}},
-	"nvidia fakeraid":        {typ: "nvidia_raid_member", also: map[int64]string{-1024: "NVIDIA  "}},
-	"highpoint 45x fakeraid": {typ: "hpt45x_raid_member", also: map[int64]string{-11 * 512: "\xf3\x16\x78\x5a"}},
-	"promise fasttrack":      {typ: "promise_fasttrack_raid_member", also: map[int64]string{-3087 * 512: promise, -16 * 512: promise}},
-	"highpoint 37x":          {typ: "hpt37x_raid_member"},
-}
-
-const (
-	uber    = "\x0c\xb1\xba\x00\x00\x00\x00\x00"
-	bcache  = "\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81"
-	stratis = "!Stra0tis\x86\xff\x02^\x41rh"
-	promise = "Promise Technology, Inc."
-)
-
-// place is where a vector's magic is on a disk of size bytes, or -1.
-func (v *vector) place(t *testing.T, size int64) int64 {
-	t.Helper()
-	var n int64
-	words := json.Unmarshal(v.Offset, &n) != nil
-	switch {
-	case v.Name == "md 0.90":
-		return size/65536*65536 - 65536
-	case v.Name == "md 1.0":
-		return size/4096*4096 - 8192
-	case words || v.Magic == "":
-		return -1
-	case v.From == "end_sector":
-		return size + 512*n
-	}
-	return n
-}
-
-// onDisk plants a vector and returns the type to find.
-func (v *vector) onDisk(t *testing.T, size int64) (*disk, string) {
-	t.Helper()
-	want, ok := expected[v.Name]
-	if !ok {
-		t.Fatalf("nothing is expected of %q", v.Name)
-	}
-	d := newDisk(size)
-	if at := v.place(t, size); at >= 0 {
-		magic, err := hex.DecodeString(v.Magic)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.plant(at, string(magic))
-	}
-	for at, what := range want.also {
-		if at < 0 && strings.HasPrefix(v.Name, "zfs") {
-			at += size / (256 << 10) * (256 << 10)
-		} else if at < 0 {
-			at += size
-		}
-		d.plant(at, what)
-	}
-	if len(d.planted) == 0 {
-		t.Fatalf("nothing is planted for %q", v.Name)
-	}
-	return d, want.typ
+	return all
 }
 
 // TestEverySignatureIsFound plants each of the public table, on the disk and in
@@ -161,7 +36,10 @@ func TestEverySignatureIsFound(t *testing.T) {
 	}
 	for _, size := range []int64{64 << 20, 100<<20 + 7*512, 5 << 40} {
 		for _, v := range vectors(t) {
-			d, typ := v.onDisk(t, size)
+			d, typ, err := v.OnDisk(size)
+			if err != nil {
+				t.Fatal(err)
+			}
 			found, err := probe.Signatures(d, size, 512)
 			if err != nil {
 				t.Fatal(err)
@@ -169,11 +47,11 @@ func TestEverySignatureIsFound(t *testing.T) {
 			if !slices.ContainsFunc(found, func(s disklayout.Signature) bool { return s.Type == typ }) {
 				t.Errorf("%d bytes: %q is not found as %s but as %v", size, v.Name, typ, found)
 			}
-			inside := newDisk(8<<20 + size)
-			for at, what := range d.planted {
-				inside.plant(8<<20+at, string(what))
+			inside := probetest.NewDisk(8<<20 + size)
+			for at, what := range d.Planted {
+				inside.Plant(8<<20+at, string(what))
 			}
-			within, err := probe.Within(inside, inside.size, 8<<20, size)
+			within, err := probe.Within(inside, inside.Size, 8<<20, size)
 			if err != nil || len(within) != len(found) {
 				t.Errorf("%d bytes: %q in a partition is %v, %v; on a disk %v", size, v.Name, within, err, found)
 			}
@@ -182,7 +60,7 @@ func TestEverySignatureIsFound(t *testing.T) {
 }
 
 func TestAnEmptyDiskIsLookedAtAndEmpty(t *testing.T) {
-	f, err := probe.Look(newDisk(64<<20), 64<<20, 512)
+	f, err := probe.Look(probetest.NewDisk(64<<20), 64<<20, 512)
 	if err != nil || f.Signatures == nil || len(f.Signatures) != 0 || f.Partitions == nil || len(f.Partitions) != 0 {
 		t.Errorf("got %+v, %v", f, err)
 	}
@@ -190,7 +68,7 @@ func TestAnEmptyDiskIsLookedAtAndEmpty(t *testing.T) {
 
 // failing fails on reads of one byte.
 type failing struct {
-	*disk
+	*probetest.Disk
 	at int64
 }
 
@@ -198,18 +76,18 @@ func (d failing) ReadAt(b []byte, at int64) (int, error) {
 	if d.at >= at && d.at < at+int64(len(b)) {
 		return 0, errors.New("medium error")
 	}
-	return d.disk.ReadAt(b, at)
+	return d.Disk.ReadAt(b, at)
 }
 
 func TestAFailedReadIsNotEmpty(t *testing.T) {
 	const size = 64 << 20
 	for _, at := range []int64{0, 512, 132 << 10, 4 << 20, size - 1} {
-		found, err := probe.Signatures(failing{newDisk(size), at}, size, 512)
+		found, err := probe.Signatures(failing{probetest.NewDisk(size), at}, size, 512)
 		if _, ok := errors.AsType[*probe.NotLooked](err); !ok || found != nil {
 			t.Errorf("byte %d fails: got %v, %v", at, found, err)
 		}
 	}
-	if _, err := probe.Signatures(newDisk(1<<20), 2<<20, 512); err == nil {
+	if _, err := probe.Signatures(probetest.NewDisk(1<<20), 2<<20, 512); err == nil {
 		t.Error("a disk that ends early counts as looked at")
 	}
 }
@@ -235,16 +113,16 @@ func header(sector int64, alternate, entries uint64, body []byte, count uint32) 
 func TestABackupIsFoundWhereThePrimarySays(t *testing.T) {
 	const size = 64 << 20
 	for _, sector := range []int64{512, 4096} {
-		d := newDisk(size)
+		d := probetest.NewDisk(size)
 		body := make([]byte, 128*128)
 		copy(body, "some type, never")
 		binary.LittleEndian.PutUint64(body[32:], uint64(8<<20/sector))
 		binary.LittleEndian.PutUint64(body[40:], uint64(16<<20/sector)-1)
 		old := 32<<20/sector - 1
-		d.plant(sector, header(sector, uint64(old), 2, body, 128))
-		d.plant(2*sector, string(body))
-		d.plant(old*sector, header(sector, 1, uint64(old)-uint64(len(body))/uint64(sector), body, 128))
-		d.plant(8<<20+0, "XFSB")
+		d.Plant(sector, header(sector, uint64(old), 2, body, 128))
+		d.Plant(2*sector, string(body))
+		d.Plant(old*sector, header(sector, 1, uint64(old)-uint64(len(body))/uint64(sector), body, 128))
+		d.Plant(8<<20+0, "XFSB")
 		f, err := probe.Look(d, size, uint32(sector))
 		if err != nil {
 			t.Fatal(err)
@@ -260,9 +138,9 @@ func TestABackupIsFoundWhereThePrimarySays(t *testing.T) {
 }
 
 func TestALargeTableIsNotLookedAt(t *testing.T) {
-	d := newDisk(64 << 20)
-	d.plant(512, header(512, 0, 2, nil, 1<<20))
-	if found, err := probe.Signatures(d, d.size, 512); err == nil {
+	d := probetest.NewDisk(64 << 20)
+	d.Plant(512, header(512, 0, 2, nil, 1<<20))
+	if found, err := probe.Signatures(d, d.Size, 512); err == nil {
 		t.Errorf("got %v", found)
 	}
 }
@@ -278,9 +156,9 @@ func FuzzLook(f *testing.F) {
 		if size < 0 || size > 1<<42 {
 			t.Skip()
 		}
-		d := newDisk(size)
-		d.plant(at, string(a))
-		d.plant(bt, string(b))
+		d := probetest.NewDisk(size)
+		d.Plant(at, string(a))
+		d.Plant(bt, string(b))
 		for _, sector := range []uint32{512, 4096} {
 			found, err := probe.Look(d, size, sector)
 			if err != nil {
