@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,10 +24,10 @@ var (
 type inMemory struct {
 	*bytes.Reader
 	size   int64
-	closed *int
+	closed *atomic.Int64
 }
 
-func (f inMemory) Close() error { *f.closed++; return nil }
+func (f inMemory) Close() error { f.closed.Add(1); return nil }
 func (f inMemory) Size() int64  { return f.size }
 
 // A bench is a server in a bubble, whose one file "boot" has 2000 bytes.
@@ -37,10 +38,11 @@ type bench struct {
 	cancel context.CancelFunc
 	ended  chan error
 
-	mu             sync.Mutex
-	done           []Transfer
-	opened, closed int
-	log            bytes.Buffer
+	mu     sync.Mutex
+	done   []Transfer
+	opened int64
+	closed atomic.Int64
+	log    bytes.Buffer
 }
 
 func (b *bench) open(_ context.Context, r Request) (File, error) {
@@ -85,8 +87,8 @@ func within(t *testing.T, change func(*Server), f func(t *testing.T, b *bench)) 
 		if err := <-b.ended; err != nil {
 			t.Errorf("Serve: %v", err)
 		}
-		if b.opened != b.closed {
-			t.Errorf("%d files opened, %d closed", b.opened, b.closed)
+		if closed := b.closed.Load(); b.opened != closed {
+			t.Errorf("%d files opened, %d closed", b.opened, closed)
 		}
 	})
 }

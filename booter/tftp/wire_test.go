@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -85,7 +86,7 @@ func TestAnswersFromTheAddressAsked(t *testing.T) {
 			}
 			defer door.Close()
 			done := make(chan Transfer, 1)
-			closed := 0
+			var closed atomic.Int64
 			s := &Server{Done: func(d Transfer) { done <- d }, Open: func(context.Context, Request) (File, error) {
 				return inMemory{bytes.NewReader(nil), 0, &closed}, nil
 			}}
@@ -115,6 +116,25 @@ func TestAnswersFromTheAddressAsked(t *testing.T) {
 			cancel()
 			if err := <-ended; err != nil {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// A window of 16 blocks, in one call and one by one.
+func BenchmarkWriteAll(b *testing.B) {
+	for _, single := range []bool{false, true} {
+		b.Run(fmt.Sprintf("single=%t", single), func(b *testing.B) {
+			from, at := pair(b)
+			w, packets := newWire(from), content(16*1472)
+			w.single = single
+			to := plain(at.LocalAddr().(*net.UDPAddr).AddrPort())
+			b.SetBytes(int64(len(packets)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := w.writeAll(packets, 1472, to); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}
