@@ -34,6 +34,10 @@ func (e *end) send(f frame, now time.Time) {
 	e.out, e.sent = append(e.out, f.bytes()), now
 }
 
+// Over reports whether the session has ended: what is left of Next is sent, and then
+// the connection is closed.
+func (e *end) Over() bool { return e.over }
+
 // patience is how long the peer may be silent.
 func (e *end) patience() time.Duration {
 	if e.every == 0 {

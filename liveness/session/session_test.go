@@ -187,6 +187,24 @@ func TestAgentRefuses(t *testing.T) {
 	}
 }
 
+// Over says when the connection may be closed: after a bye, which is still to be sent,
+// and after any error.
+func TestOver(t *testing.T) {
+	p := meet(t, "key").opened()
+	if p.server.Over() || p.agent.Over() {
+		t.Error("an open session is over")
+	}
+	p.server.Bye("CONFLICT", "another session", noon)
+	f, ok := p.server.Next()
+	if _, err := p.agent.Receive(f, noon); !ok || !is[*Ended](err) || !p.server.Over() || !p.agent.Over() {
+		t.Errorf("after a bye: %t %v %t %t", ok, err, p.server.Over(), p.agent.Over())
+	}
+	s := NewServer(noon)
+	if _, err := s.Receive([]byte("x"), noon); err == nil || !s.Over() {
+		t.Error("after what is no frame")
+	}
+}
+
 func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
