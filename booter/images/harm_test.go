@@ -111,6 +111,23 @@ func TestHarmedFolders(t *testing.T) {
 	}
 }
 
+// Nor do those that lead to a place inside: what is there may be another image's.
+func TestLinkedFolders(t *testing.T) {
+	for _, name := range []string{imagesDir, "blobs", blobsDir} {
+		dir := t.TempDir()
+		stage(t, opened(t, dir), "one", "kernel", "initrd")
+		must(t, os.Rename(filepath.Join(dir, name), filepath.Join(dir, "moved")))
+		to := "moved"
+		if name == blobsDir {
+			to = "../moved"
+		}
+		must(t, os.Symlink(to, filepath.Join(dir, name)))
+		if s, err := Open(dir); code(err) != "INVALID_STATE" {
+			t.Errorf("%s: %v, %v", name, s, err)
+		}
+	}
+}
+
 // While a manifest cannot be read, no file goes: it may be named there.
 func TestNothingGoesThatMayBeNamed(t *testing.T) {
 	dir := t.TempDir()

@@ -101,6 +101,7 @@ func TestStageRefuses(t *testing.T) {
 		"another digest": {spoil: func(m *Manifest, _ map[string]Source) { m.Files[1].SHA256 = sum("x") }, code: "INVALID_INPUT"},
 		"longer":         {spoil: func(m *Manifest, _ map[string]Source) { m.Files[1].Size = 5 }, code: "INVALID_INPUT"},
 		"shorter":        {spoil: func(m *Manifest, _ map[string]Source) { m.Files[1].Size = 7 }, code: "INVALID_INPUT"},
+		"endless":        {spoil: func(m *Manifest, s map[string]Source) { m.Files[1].Size, s["vmlinuz"] = 5, Source{Reader: endless{}} }, code: "INVALID_INPUT"},
 		"empty":          {spoil: func(_ *Manifest, s map[string]Source) { s["vmlinuz"] = Source{Reader: strings.NewReader("")} }, code: "INVALID_INPUT"},
 		"no source":      {spoil: func(_ *Manifest, s map[string]Source) { delete(s, "vmlinuz") }, code: "INVALID_INPUT"},
 		"a source more":  {spoil: func(_ *Manifest, s map[string]Source) { s["other"] = Source{Path: "x"} }, code: "INVALID_INPUT"},
@@ -126,6 +127,10 @@ func TestStageRefuses(t *testing.T) {
 		}
 	}
 }
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 type failing struct{ err error }
 
