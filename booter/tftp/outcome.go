@@ -31,15 +31,15 @@ const (
 
 // A Transfer is what there is to say of a request when it ends.
 type Transfer struct {
-	Client netip.AddrPort
-	Local  netip.Addr    // the address that was asked; invalid if unknown
-	Name   string        // as in [Request], or quoted as it was sent where that is no local path
-	Size   int64         // of the file
-	Bytes  int64         // that the client acknowledged
-	Block  int           // bytes of a block, 0 if it came to none
-	Window int           // blocks of a window
-	Resent int64         // blocks sent more than once
-	Took   time.Duration // by Server.Now
-	Outcome
-	Err error // what led to it; nil for Complete, Unconfirmed, Probed and Superseded
+	Client  netip.AddrPort
+	Local   netip.Addr    // the address that was asked; invalid if unknown
+	Name    string        // as in [Request], or quoted as it was sent where that is no local path
+	Size    int64         // of the file
+	Bytes   int64         // that the client acknowledged
+	Block   int           // bytes of a block, 0 if it came to none
+	Window  int           // blocks of a window
+	Resent  int64         // blocks sent more than once
+	Took    time.Duration // by Server.Now
+	Outcome Outcome
+	Err     error // what led to it; nil for Complete, Unconfirmed, Probed and Superseded
 }

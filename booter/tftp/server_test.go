@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/netip"
 	"strings"
 	"sync"
@@ -417,4 +418,50 @@ func TestInvalidServers(t *testing.T) {
 			t.Errorf("%s: %v", field, invalid)
 		}
 	}
+}
+
+// Many clients at once all get their bytes, and leave nothing behind.
+func TestManyClients(t *testing.T) {
+	within(t, nil, func(t *testing.T, b *bench) {
+		var all sync.WaitGroup
+		for n := range 200 {
+			c := b.net.socket(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 1, byte(n)}), 2070))
+			all.Go(func() {
+				defer c.Close()
+				c.send(rrq("boot", "octet"), serverAt)
+				mine := bench{net: b.net, client: c}
+				if got := mine.fetch(t, c.expect(t), 512); !bytes.Equal(got, content(2000)) {
+					t.Errorf("client %d got %d wrong bytes", n, len(got))
+				}
+			})
+		}
+		all.Wait()
+		if got := b.outcomes(); strings.Count(got, "complete") != 200 {
+			t.Errorf("requests ended %s", got)
+		}
+		if n := len(b.net.sockets); n != 2 { // the server's and the first client's
+			t.Errorf("%d sockets are left", n)
+		}
+	})
+}
+
+// A server whose socket is taken away says so, and ends its transfers.
+func TestSocketTakenAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, ended, closed := newNet(), make(chan error, 1), atomic.Int64{}
+		s := &Server{Listen: n.listen, Open: func(context.Context, Request) (File, error) {
+			return inMemory{bytes.NewReader(content(2000)), 2000, &closed}, nil
+		}}
+		door, client := n.socket(serverAt), n.socket(clientAt)
+		go func() { ended <- s.Serve(t.Context(), door) }()
+		client.send(rrq("boot", "octet"), serverAt)
+		client.expect(t)
+		door.Close()
+		if err := <-ended; !errors.Is(err, net.ErrClosed) || closed.Load() != 1 {
+			t.Errorf("%v, %d files closed", err, closed.Load())
+		}
+		if got := client.expect(t).b; opcode(got) != opError {
+			t.Errorf("the client hears %q", got)
+		}
+	})
 }

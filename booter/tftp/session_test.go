@@ -100,7 +100,7 @@ func TestWaitsGrow(t *testing.T) {
 		30:  {30, 60},
 		255: {255, 510},
 	} {
-		s, _ := start(terms{block: 512, window: 1, timeout: asked * time.Second}, 512, epoch)
+		s, _ := start(terms{block: 512, window: 1, timeout: asked * time.Second}, 511, epoch)
 		for i, after := range wants {
 			now := at(time.Duration(after) * time.Second)
 			if !s.deadline.Equal(now) {
