@@ -111,6 +111,24 @@ func (e *Full) Unwrap() error { return e.Err }
 // Code is the error's wire name.
 func (*Full) Code() string { return "UNAVAILABLE" }
 
+// Busy reports that another process stages or removes, and that the caller's time
+// ended before its turn came. Nothing was changed.
+type Busy struct {
+	Dir string
+	Err error // the cause of the context's end
+}
+
+// Error says what to do.
+func (e *Busy) Error() string {
+	return fmt.Sprintf("images: another process stages or removes in %s, and its turn was waited for until: %v; nothing was changed: try again when it is done", e.Dir, e.Err)
+}
+
+// Unwrap is the cause of the context's end.
+func (e *Busy) Unwrap() error { return e.Err }
+
+// Code is the error's wire name.
+func (*Busy) Code() string { return "UNAVAILABLE" }
+
 // Failed reports a folder that cannot be read or written.
 type Failed struct {
 	Dir string

@@ -40,7 +40,7 @@ func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, &Failed{s.dir, errors.Join(errLocked, context.Cause(ctx))}
+			return nil, &Busy{s.dir, context.Cause(ctx)}
 		case <-tick.C:
 		}
 	}

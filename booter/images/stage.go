@@ -30,7 +30,8 @@ type Progress struct {
 //
 // Where it returns an error, nothing is staged and an image of that name is as it
 // was, unless the error says that a crash may lose what is staged. A full disk is a
-// *[Full]; if ctx ends first, the error is its cause. It waits while another process stages.
+// *[Full]; if ctx ends first, the error is its cause. It waits while another process
+// stages; if ctx ends in that time, the error is a *[Busy].
 func (s *Store) Stage(ctx context.Context, draft Manifest, sources map[string]Source, progress func(Progress)) (Image, error) {
 	draft.Files = slices.Clone(draft.Files)
 	if err := draft.check(true); err != nil {

@@ -29,10 +29,25 @@ func (a *app) imageLeaf(use, short, example string, run func(ctx context.Context
 			ctx, done = context.WithTimeout(c.Context(), a.given.timeout)
 		}
 		defer done()
-		return run(ctx, a.path(dir), words)
+		err := run(ctx, a.path(dir), words)
+		if _, coded := errors.AsType[interface {
+			error
+			Code() string
+		}](err); !coded && ctx.Err() != nil {
+			return gaveUp(c.Context())
+		}
+		return err
 	})
 	c.Flags().StringVar(&dir, "dir", defaultImages, "the `DIR` with the images")
 	return c
+}
+
+// gaveUp is the end of what was neither done nor refused. Nothing was changed.
+func gaveUp(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return &Refusal{"it was interrupted: nothing was changed", "", "UNAVAILABLE"}
+	}
+	return &Refusal{"--timeout ended it: nothing was changed", "give it more time, or no --timeout", "UNAVAILABLE"}
 }
 
 // openImages opens a folder of images that must be there.

@@ -29,6 +29,9 @@ type imageView struct {
 
 func viewOf(i images.Image) imageView {
 	v := imageView{Manifest: i.Manifest, Digest: i.Digest, Staged: i.Staged.Truncate(time.Second), Size: i.Size(), Whole: i.Flaw == nil}
+	if v.Files == nil {
+		v.Files = []images.File{}
+	}
 	if h, ok := errors.AsType[*images.Harmed](i.Flaw); ok {
 		v.Flaw = h.Why
 	}
