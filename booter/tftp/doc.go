@@ -24,9 +24,10 @@
 //     must pass fs.ValidPath: ".." gets ERROR 2, anything else ERROR 1.
 //   - Block numbers wrap to 0, so size has no limit.
 //   - A repeated ACK sends nothing again while a window is one block (RFC 1123
-//     section 4.2.3.1). With a larger window it means a gap, and the blocks
-//     after it are sent again (RFC 7440 section 4), but only where it cannot
-//     be the echo of blocks that were sent twice.
+//     section 4.2.3.1). With a larger window, an ACK that leaves blocks out
+//     means that they are lost, and they are sent again (RFC 7440 section 4).
+//     If it may be the echo of a block that the client got twice, a short wait
+//     decides, so that one packet doubled never doubles the rest.
 //   - The same request from the same port is one transfer. It is answered as
 //     before until the client goes on, and begins anew when the client had
 //     fallen silent: many ROMs use the same port after each reset.

@@ -100,31 +100,32 @@ func program(t *testing.T, name, debian string) string {
 type peer struct {
 	name, program, debian string
 	args                  func(port, name, out string) []string
-	block, window         int // that it comes to
-	least                 int // bytes of the smallest file it can fetch
+	block, window         int  // that it comes to
+	least                 int  // bytes of the smallest file it can fetch
+	patient               bool // it asks for a timeout of many seconds
 }
 
 func peers() []peer {
 	return []peer{
 		{"curl", "curl", "curl", func(port, name, out string) []string {
 			return []string{"-sS", "-m", "20", "-o", out, "tftp://127.0.0.1:" + port + "/" + name}
-		}, 512, 1, 1}, // it takes a tsize of 0 for an error
+		}, 512, 1, 1, true}, // it takes a tsize of 0 for an error
 		{"curl with blocks", "curl", "curl", func(port, name, out string) []string {
 			return []string{"-sS", "-m", "20", "--tftp-blksize", "1400", "-o", out, "tftp://127.0.0.1:" + port + "/" + name}
-		}, 1400, 1, 1},
+		}, 1400, 1, 1, true},
 		{"curl without options", "curl", "curl", func(port, name, out string) []string {
 			return []string{"-sS", "-m", "20", "--tftp-no-options", "-o", out, "tftp://127.0.0.1:" + port + "/" + name}
-		}, 512, 1, 0},
+		}, 512, 1, 0, false},
 		{"busybox", "busybox", "busybox", func(port, name, out string) []string {
 			return []string{"tftp", "-g", "-b", "1468", "-r", name, "-l", out, "127.0.0.1", port}
-		}, 1468, 1, 0},
+		}, 1468, 1, 0, false},
 		{"tftp-hpa", "tftp", "tftp-hpa", func(port, name, out string) []string {
 			return []string{"-m", "binary", "127.0.0.1", port, "-c", "get", name, out}
-		}, 512, 1, 0},
+		}, 512, 1, 0, false},
 		{"atftp", "atftp", "atftp", func(port, name, out string) []string {
 			return []string{"--option", "blksize 9000", "--option", "windowsize 16", "--option", "timeout 2", "--option", "tsize 0",
 				"--get", "--remote-file", name, "--local-file", out, "127.0.0.1", port}
-		}, 1468, 16, 0},
+		}, 1468, 16, 0, false},
 	}
 }
 

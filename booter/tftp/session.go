@@ -9,6 +9,8 @@ const (
 	longestWait = 8 * time.Second  // waits double up to this, or stay at the client's timeout if that is longer
 	maxTries    = 5                // resends in a row
 	patience    = 60 * time.Second // of silence, after which nothing is sent again but once
+
+	shortWait = 20 * time.Millisecond // at least, where an ACK may mean a gap
 )
 
 // A session is one transfer as a value: what the client has, and what it is
@@ -25,13 +27,17 @@ type session struct {
 	resent int64 // how many were
 	heard  bool  // the client has acknowledged something
 
-	sentAt, resentAt time.Time
-	trip             time.Duration // from a burst to its ACK, when last measured
+	sentAt time.Time
+	trip   time.Duration // from a burst to its ACK, when last measured
 
 	wait     time.Duration
-	deadline time.Time     // when to call tick
-	tries    int           // resends since the client got further
-	quiet    time.Duration // waited in vain since then
+	deadline time.Time // when to call tick
+
+	// Since the client got further:
+	tries   int           // resends by tick
+	quiet   time.Duration // waited in vain
+	hurried bool          // the deadline was brought forward
+	early   bool          // and is not over yet
 }
 
 // A step is what to do: send the blocks from first up to, not including, end,
@@ -58,16 +64,20 @@ func (s *session) burst(first int64, now time.Time) step {
 		end = 1
 	}
 	if first <= s.sent {
-		s.twice, s.resentAt = s.sent, now
+		s.twice = s.sent
 		s.resent += s.sent - first + 1
 	}
 	s.sent, s.sentAt = end-1, now
-	s.deadline = now.Add(s.wait)
+	s.deadline, s.early = now.Add(s.wait), false
 	return step{first: first, end: end}
 }
 
-// ack takes an ACK. One that is new moves the window behind it. Blocks that it
-// leaves out are sent again where they seem lost.
+// ack takes an ACK. One that is new moves the window behind it. Where it
+// leaves blocks out they are lost (RFC 7440 section 4), unless it may be the
+// echo of a block that the client got twice. To send again on an echo makes
+// the next echo, and so doubles all blocks from there on: the Sorcerer's
+// Apprentice. An echo is followed by the ACK of what it left out, so a short
+// wait tells.
 func (s *session) ack(block uint16, now time.Time) step {
 	ahead := int64(block - uint16(s.acked))
 	switch {
@@ -80,40 +90,53 @@ func (s *session) ack(block uint16, now time.Time) step {
 		s.trip = now.Sub(s.sentAt)
 	}
 	s.acked += ahead
-	s.heard, s.tries, s.quiet = true, 0, 0
+	s.heard, s.tries, s.quiet, s.hurried = true, 0, 0, false
 	s.wait = max(s.timeout, firstWait)
 	switch {
 	case s.acked == s.last:
 		return step{done: Complete}
-	case s.lost(now):
+	case s.acked == s.sent || s.noEcho():
 		return s.burst(s.acked+1, now)
 	}
-	return s.burst(s.sent+1, now)
+	next := s.burst(s.sent+1, now) // the window moves all the same
+	s.hurry(now)
+	return next
 }
 
 // repeated takes an ACK of what the client is known to have. With a window of
-// one block it says nothing (RFC 1123 section 4.2.3.1). With more it means
-// that the window's first block is lost (RFC 7440 section 4).
+// one block it says nothing (RFC 1123 section 4.2.3.1). With more it may mean
+// that the window's first block is lost.
 func (s *session) repeated(now time.Time) step {
-	if s.window == 1 || s.acked < 0 || s.tries == maxTries || !s.lost(now) {
+	switch {
+	case s.window == 1 || s.acked < 0:
 		return step{}
+	case s.noEcho():
+		return s.burst(s.acked+1, now)
 	}
-	s.tries++
-	return s.burst(s.acked+1, now)
+	s.hurry(now)
+	return step{}
 }
 
-// lost reports whether an ACK just taken means that what follows it is lost.
-// It may instead be the echo of a block that reached the client twice, and to
-// answer that would double every window from here on. So it counts only if
-// nothing was sent twice, or if the last resend can have been answered since.
-func (s *session) lost(now time.Time) bool {
-	return s.twice < s.acked || 2*now.Sub(s.resentAt) >= s.trip
+// noEcho reports that the last ACK is no echo of ours: the client acknowledges
+// a block that was sent after all those that were sent twice.
+func (s *session) noEcho() bool { return s.twice < s.acked }
+
+// hurry brings the deadline forward, once until the client gets further.
+func (s *session) hurry(now time.Time) {
+	soon := now.Add(max(4*s.trip, shortWait))
+	if s.hurried || !soon.Before(s.deadline) {
+		return
+	}
+	s.deadline, s.hurried, s.early = soon, true, true
 }
 
 // tick sends again what was not acknowledged by the deadline, or gives up.
 func (s *session) tick(now time.Time) step {
 	if now.Before(s.deadline) {
 		return step{}
+	}
+	if s.early {
+		return s.burst(s.acked+1, now)
 	}
 	s.quiet += s.wait
 	if s.tries == maxTries || s.tries > 0 && s.quiet >= patience {
@@ -133,9 +156,9 @@ func (s *session) tick(now time.Time) step {
 func (s *session) again(now time.Time) step {
 	switch {
 	case !s.heard:
-		deadline := s.deadline
+		deadline, early := s.deadline, s.early
 		next := s.burst(s.acked+1, now)
-		s.deadline = deadline
+		s.deadline, s.early = deadline, early
 		return next
 	case s.tries > 0:
 		return step{done: Superseded}

@@ -10,13 +10,15 @@ var epoch = time.Unix(1000, 0)
 
 func at(d time.Duration) time.Time { return epoch.Add(d) }
 
-// begun is a session over ten blocks of which the client has the first n, or
-// the OACK for 0.
+// begun is a session over ten blocks of which the client has the first n,
+// acknowledged window by window, or the OACK for 0.
 func begun(window int, n uint16) *session {
 	t := terms{block: 512, window: window, sized: true, oack: []option{{"tsize", "5000"}}}
 	s, _ := start(t, 9*512+1, epoch)
 	for i := range n + 1 {
-		s.ack(i, epoch)
+		if i%uint16(window) == 0 || i == n {
+			s.ack(i, epoch)
+		}
 	}
 	return s
 }
@@ -54,20 +56,39 @@ func TestLockstep(t *testing.T) {
 
 func TestWindows(t *testing.T) {
 	s := begun(4, 0)
-	s.trip = time.Millisecond
 	want(t, "all of it", s.ack(4, epoch), "5-8")
 	want(t, "a gap within it", s.ack(6, epoch), "7-10")
 	s = begun(4, 0)
-	s.trip = time.Millisecond
 	want(t, "a gap at its start", s.ack(0, epoch), "1-4")
-	want(t, "the echo of what came twice", s.ack(0, epoch), "")
-	want(t, "another gap, as time has passed", s.ack(0, at(time.Millisecond)), "1-4")
-	want(t, "an echo within it", s.ack(2, at(time.Millisecond)), "5-6")
-	want(t, "all of it", s.ack(4, epoch), "7-8")
+	want(t, "perhaps the echo of what came twice", s.ack(0, epoch), "")
+	want(t, "all of it", s.ack(4, epoch), "5-8")
 	want(t, "again an echo", s.ack(4, epoch), "")
 	want(t, "all of the next", s.ack(8, epoch), "9-10")
 	want(t, "a gap after a whole window", s.ack(8, epoch), "9-10")
 	want(t, "the end", s.ack(10, epoch), "complete")
+}
+
+// What may be an echo or a gap is decided by a short wait, once.
+func TestShortWait(t *testing.T) {
+	s := begun(4, 0)
+	want(t, "a gap", s.ack(2, epoch), "3-6")
+	want(t, "a gap or an echo", s.ack(3, epoch), "7-7")
+	if left := s.deadline.Sub(epoch); left != shortWait {
+		t.Errorf("a wait of %s", left)
+	}
+	want(t, "it was a gap", s.tick(at(shortWait)), "4-7")
+	want(t, "or an echo, once more", s.ack(3, at(shortWait)), "")
+	if left := s.deadline.Sub(at(shortWait)); left != firstWait || s.tries != 0 {
+		t.Errorf("a wait of %s after %d tries", left, s.tries)
+	}
+	want(t, "further", s.ack(7, at(shortWait)), "8-10")
+	s = begun(4, 0)
+	s.trip = time.Second / 8
+	s.ack(2, epoch)
+	s.ack(3, epoch)
+	if left := s.deadline.Sub(epoch); left != time.Second/2 {
+		t.Errorf("with a slow client a wait of %s", left)
+	}
 }
 
 // A client that repeats one ACK forever gets a few answers, and then time runs
