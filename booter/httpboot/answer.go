@@ -83,6 +83,16 @@ func (a *answer) extend() {
 	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(a.stall)) // of a connection; others have none
 }
 
+// bodyWait is how long a body that nobody reads is waited for.
+const bodyWait = time.Second
+
+// noBody has the connection closed after an answer to a request with a body, which
+// nobody reads: net/http would wait for a part of it.
+func (a *answer) noBody() {
+	a.Header().Set("Connection", "close")
+	_ = http.NewResponseController(a.w).SetReadDeadline(time.Now().Add(bodyWait))
+}
+
 // took counts what was sent.
 func (a *answer) took(n int64, err error) error {
 	a.sent += n
@@ -135,6 +145,7 @@ func (a *answer) refuse(status int, err error) {
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	a.status, a.refused, a.err = status, true, err
+	a.extend()
 	a.w.WriteHeader(status)
 	if a.head {
 		return

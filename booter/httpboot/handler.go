@@ -50,6 +50,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	a := &answer{w: w, head: r.Method == http.MethodHead, stall: h.Limits.stall()}
 	a.extend()
+	if r.ContentLength != 0 {
+		a.noBody()
+	}
 	q := Request{Source: source(r), Local: local(r), Head: a.head}
 	if h.Done != nil {
 		defer func() {

@@ -14,14 +14,16 @@ const (
 )
 
 // NewServer returns a server that answers by h alone, with these bounds, in HTTP/1.
-// Its own errors go to log, if that is not nil. The caller gives it listeners; to bound connections
-// beside transfers, bound those that a listener accepts.
+// Its own errors go to log, if that is not nil. The caller gives it listeners; to
+// bound connections beside transfers, bound those that a listener accepts. It has no
+// ReadTimeout, which would cancel the context of all requests on a connection on
+// which one transfer took longer; nor a WriteTimeout, since Limits.Stall is one.
 func NewServer(h *Handler, log *slog.Logger) *http.Server {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	s := &http.Server{
-		Handler: h, ReadHeaderTimeout: HeaderTimeout, ReadTimeout: HeaderTimeout, IdleTimeout: IdleTimeout,
+		Handler: h, ReadHeaderTimeout: HeaderTimeout, IdleTimeout: IdleTimeout,
 		MaxHeaderBytes: MaxHeader, DisableGeneralOptionsHandler: true,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), Protocols: new(http.Protocols),
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A request with too much before its content, or none that can be read, is refused.
@@ -30,7 +31,7 @@ func TestServerBounds(t *testing.T) {
 	if done.count() != 2 {
 		t.Errorf("%d of them reached the handler", done.count())
 	}
-	if s.Config.ReadHeaderTimeout != HeaderTimeout || s.Config.IdleTimeout != IdleTimeout || s.Config.WriteTimeout != 0 {
+	if s.Config.ReadHeaderTimeout != HeaderTimeout || s.Config.IdleTimeout != IdleTimeout || s.Config.WriteTimeout != 0 || s.Config.ReadTimeout != 0 {
 		t.Errorf("%+v", s.Config)
 	}
 }
@@ -58,5 +59,25 @@ func TestKeepAlive(t *testing.T) {
 		}
 		_, err = io.Copy(io.Discard, r.Body)
 		must(t, err)
+	}
+}
+
+// A body that is announced and does not come holds nothing.
+func TestBodies(t *testing.T) {
+	s := serving(t, &Handler{Resolve: resolve})
+	for _, text := range []string{
+		"POST /boot.ipxe HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n",
+		"GET /boot.ipxe HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n",
+	} {
+		conn, err := net.Dial("tcp", s.Listener.Addr().String())
+		must(t, err)
+		must(t, conn.SetDeadline(time.Now().Add(time.Minute)))
+		start := time.Now()
+		_, err = io.WriteString(conn, text)
+		must(t, err)
+		if raw, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(raw), "HTTP/1.1 ") || time.Since(start) > HeaderTimeout {
+			t.Errorf("%q, %v after %s", raw, err, time.Since(start))
+		}
+		must(t, conn.Close())
 	}
 }

@@ -99,10 +99,10 @@ func (w *staging) pour(to io.Writer, src io.Reader, sum hash.Hash, f *File) (n i
 			w.progress(Progress{w.m.Name, f.Name, w.done, w.total})
 		}
 		switch {
+		case w.ctx.Err() != nil: // before an end, which the end of ctx may have made
+			return n, context.Cause(w.ctx)
 		case errors.Is(err, io.EOF):
 			return n, nil
-		case w.ctx.Err() != nil:
-			return n, context.Cause(w.ctx)
 		case err != nil:
 			return n, &Unreadable{f.Name, err}
 		}

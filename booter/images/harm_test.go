@@ -113,16 +113,21 @@ func TestHarmedFolders(t *testing.T) {
 
 // Nor do those that lead to a place inside: what is there may be another image's.
 func TestLinkedFolders(t *testing.T) {
-	for _, name := range []string{imagesDir, "blobs", blobsDir} {
+	for _, name := range []string{imagesDir, "blobs", blobsDir, tmpDir} {
 		dir := t.TempDir()
-		stage(t, opened(t, dir), "one", "kernel", "initrd")
+		first := opened(t, dir)
+		stage(t, first, "one", "kernel", "initrd")
 		must(t, os.Rename(filepath.Join(dir, name), filepath.Join(dir, "moved")))
 		to := "moved"
 		if name == blobsDir {
 			to = "../moved"
 		}
 		must(t, os.Symlink(to, filepath.Join(dir, name)))
-		if s, err := Open(dir); code(err) != "INVALID_STATE" {
+		m, sources := a("two", "kernel", "initrd")
+		if _, err := first.Stage(t.Context(), m, sources, nil); code(err) != "INVALID_STATE" {
+			t.Errorf("%s: staged: %v", name, err)
+		}
+		if s, err := Open(dir); name != tmpDir && code(err) != "INVALID_STATE" {
 			t.Errorf("%s: %v, %v", name, s, err)
 		}
 	}

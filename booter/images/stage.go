@@ -97,6 +97,9 @@ func (w *staging) run() error {
 			return err
 		}
 	}
+	if err := context.Cause(w.ctx); err != nil {
+		return err
+	}
 	raw, err := w.m.Encode()
 	if err != nil {
 		return err

@@ -51,8 +51,8 @@ func TestStageShowRemove(t *testing.T) {
 		}
 	}
 	freed, err := s.Remove(t.Context(), "one")
-	if err != nil || freed != int64(len("kernel 1")) || len(s.Staged()) != 1 {
-		t.Errorf("%d bytes, %v, %v", freed, err, s.Staged())
+	if err != nil || freed != int64(len("kernel 1")) || len(s.Staged()) != 1 || len(tree(t, dir)) != 3 {
+		t.Errorf("%d bytes, %v, %v, %v", freed, err, s.Staged(), tree(t, dir))
 	}
 	if got := text(t, s, "two", "initrd"); got != "initrd" {
 		t.Errorf("the other's initrd is %q", got)
@@ -135,6 +135,21 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// An interrupt that ends the program behind a pipe makes no shorter image.
+func TestInterruptedSource(t *testing.T) {
+	s := opened(t, t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	m, sources := a("one", "", "initrd")
+	sources["vmlinuz"] = Source{Reader: io.MultiReader(strings.NewReader("ker"), ending{cancel})}
+	if _, err := s.Stage(ctx, m, sources, nil); !errors.Is(err, context.Canceled) || len(s.Staged()) != 0 {
+		t.Errorf("%v, %v", err, s.Staged())
+	}
+}
+
+type ending struct{ cancel func() }
+
+func (e ending) Read([]byte) (int, error) { e.cancel(); return 0, io.EOF }
 
 // Staging anew replaces the image at once; who reads the old one reads on.
 func TestStageAnew(t *testing.T) {

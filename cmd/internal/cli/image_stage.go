@@ -67,7 +67,7 @@ func (d *draft) stage(ctx context.Context, dir, name string) error {
 	case d.given.output == "name":
 		return d.print(i.Name + "\n")
 	}
-	return d.printf("staged %s: %d files, %s\ndigest: %s\n", i.Name, len(i.Files), bytesOf(i.Size()), i.Digest)
+	return d.printf("staged %s: %s in %d files\ndigest: %s\n", i.Name, bytesOf(i.Size()), len(i.Files), i.Digest)
 }
 
 // read makes the manifest, without digests, and finds where the files are.

@@ -27,7 +27,7 @@ func TestImageBar(t *testing.T) {
 		"dumb":     {map[string]string{"TTY": "1", "TERM": "dumb"}, false},
 	} {
 		got := staged(f, c.env)
-		if got.code != 0 || strings.Contains(got.out, "\x1b") || !strings.HasPrefix(got.out, "staged one: 1 files, 6.0 MiB\n") {
+		if got.code != 0 || strings.Contains(got.out, "\x1b") || !strings.HasPrefix(got.out, "staged one: 6.0 MiB in 1 files\n") {
 			t.Errorf("%s: %d %q", name, got.code, got.out)
 		}
 		drawn := strings.Contains(got.err, "\r\x1b[Kstaging vmlinuz [###.................] 16% of 6.0 MiB")
