@@ -22,7 +22,7 @@ var tables = []string{"gpt", "dos", "PMBR", "sun", "bsd", "mac", "sgi", "aix", "
 var members = []string{
 	"zfs_member", "LVM2_member", "LVM1_member", "linux_raid_member", "ddf_raid_member", "isw_raid_member",
 	"lsi_mega_raid_member", "via_raid_member", "silicon_medley_raid_member", "nvidia_raid_member",
-	"promise_fasttrack_raid_member", "highpoint_raid_member", "adaptec_raid_member", "jmicron_raid_member",
+	"promise_fasttrack_raid_member", "hpt37x_raid_member", "hpt45x_raid_member", "adaptec_raid_member", "jmicron_raid_member",
 	"btrfs", "bcache", "bcachefs", "ceph_bluestore", "drbd", "DM_snapshot_cow", "mpool", "stratis", "VMFS", "VMFS_volume_member",
 }
 

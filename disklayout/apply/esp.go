@@ -14,7 +14,7 @@ const espLabel = "ESP"
 
 // tries is how many sizes are tried for a FAT, each a cluster smaller: for some
 // sizes go-diskfs makes a FAT that has too few entries for its clusters.
-const tries = 64
+const tries = 4
 
 // esp makes an empty FAT32 for p in memory. Its serial is of p's GUID, so that
 // equal plans give equal bytes.

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"fmt"
+	"hash/crc32"
 	"slices"
 
 	"github.com/ingotmetal/ingot/disklayout"
@@ -74,11 +75,27 @@ func (l *layout) agrees() error {
 	if all.overlaps() || all[len(all)-1].end() > l.size {
 		return refuse(TableInvalid, "", "its pieces overlap, or end behind the disk", nil)
 	}
+	if !l.sums() {
+		return refuse(TableInvalid, "", "a checksum of its GPT is wrong", nil)
+	}
 	f, err := probe.Look(all, int64(l.size), l.sector)
 	if err != nil {
 		return refuse(TableInvalid, "", "what was built cannot be read", err)
 	}
 	return l.is(f, false)
+}
+
+// sums checks both copies' checksums: of the header, with zeros in their place,
+// and of the entries.
+func (l *layout) sums() bool {
+	for _, c := range [][2]piece{{l.primaryHeader, l.primaryEntries}, {l.backupHeader, l.backupEntries}} {
+		head := slices.Clone(c[0].bytes[:headerSize])
+		clear(head[16:20])
+		if crc32.ChecksumIEEE(head) != le.Uint32(c[0].bytes[16:]) || crc32.ChecksumIEEE(c[1].bytes) != le.Uint32(head[88:]) {
+			return false
+		}
+	}
+	return true
 }
 
 // is compares what a probe found with the layout. With more, the partitions may
@@ -93,6 +110,9 @@ func (l *layout) is(f probe.Found, more bool) error {
 	want := l.signatures()
 	for _, s := range f.Signatures {
 		known := slices.Contains(want, place{s.Type, s.Offset})
+		if s.Type == "gpt" && s.UUID != l.disk.String() && known {
+			return wrong("its GPT at byte %d is damaged, or another", s.Offset)
+		}
 		if s.Stamp != f.Mark.Stamp.String() || !known && !more {
 			return wrong("it has a %s at byte %d", s.Type, s.Offset)
 		}

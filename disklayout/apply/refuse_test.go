@@ -215,7 +215,7 @@ func TestAWrongImageDoesNotBoot(t *testing.T) {
 // TestABrokenMediumClaimsNothing fails every write from the n-th on.
 func TestABrokenMediumClaimsNothing(t *testing.T) {
 	for _, why := range []error{syscall.EIO, syscall.ENOSPC} {
-		for cut := 0; ; cut++ {
+		for cut := range 64 {
 			f := small("S1", 512)
 			f.cut, f.broken = cut, why
 			_, err := install(t, order(t, f, request(f), stampOf(own, 7)), nil, f)

@@ -191,3 +191,42 @@ func silicon(v *view, off int64) (detail, bool) {
 	}
 	return detail{}, -sum == le.Uint16(b[0x13e:])
 }
+
+// minix has a magic of two bytes; its bitmaps must be large enough for what it
+// counts.
+func minix(v *view, _ int64) (detail, bool) {
+	b := v.at(1024, 32)
+	if b == nil {
+		return detail{}, false
+	}
+	inodes, zones, first := uint32(le.Uint16(b)), uint32(le.Uint16(b[2:])), uint32(le.Uint16(b[8:]))
+	if zones == 0 { // the second version counts elsewhere
+		zones = le.Uint32(b[20:])
+	}
+	imap, zmap := uint32(le.Uint16(b[4:])), uint32(le.Uint16(b[6:]))
+	return detail{}, inodes > 0 && first < zones && le.Uint16(b[10:]) == 0 && imap*8192 > inodes && zmap > 0 && le.Uint16(b[18:]) <= 3
+}
+
+func minix3(v *view, _ int64) (detail, bool) {
+	b := v.at(1024, 32)
+	return detail{}, b != nil && le.Uint32(b) > 0 && le.Uint32(b[20:]) > uint32(le.Uint16(b[10:])) && le.Uint16(b[6:]) > 0 && le.Uint16(b[28:]) >= 1024
+}
+
+// mac has a map of its partitions in the next sector.
+func mac(v *view, _ int64) (detail, bool) {
+	b := v.at(0, 4)
+	return detail{}, b != nil && (v.has(512, "PM") || v.has(int64(binary.BigEndian.Uint16(b[2:])), "PM"))
+}
+
+// sun has a label whose words cancel each other out.
+func sun(v *view, _ int64) (detail, bool) {
+	b := v.at(0, 512)
+	if b == nil {
+		return detail{}, false
+	}
+	sum := uint16(0)
+	for i := 0; i < 512; i += 2 {
+		sum ^= binary.BigEndian.Uint16(b[i:])
+	}
+	return detail{}, sum == 0
+}
