@@ -95,6 +95,13 @@ func largeSite(tb testing.TB, dir string) daemon.Config {
 // started is a control plane that answers, and what ends it.
 func started(tb testing.TB, c daemon.Config) (stop func(), client *api.Client) {
 	tb.Helper()
+	stop, client, _, _ = startedOn(tb, c)
+	return stop, client
+}
+
+// startedOn is started, with the address of the first TCP listener and its pin.
+func startedOn(tb testing.TB, c daemon.Config) (stop func(), client *api.Client, address, pin string) {
+	tb.Helper()
 	out := outside()
 	ctx, cancel := context.WithCancel(context.Background())
 	site, err := daemon.OpenSite(ctx, c, out)
@@ -130,7 +137,7 @@ func started(tb testing.TB, c daemon.Config) (stop func(), client *api.Client) {
 		if err := site.Close(); err != nil {
 			tb.Error(err)
 		}
-	}, client
+	}, client, ls[0].Addr().String(), site.Pin
 }
 
 func outside() daemon.Outside {

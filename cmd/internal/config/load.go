@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,19 +20,31 @@ import (
 // MaxFile is the size of the largest file that is read, in bytes.
 const MaxFile = 1 << 20
 
-// Load reads the file at path, fills it and checks it. Each fault is an *Invalid;
+// A file is what a configuration file of one daemon says.
+type file[T any] interface {
+	Filled() T
+	faults() []*Invalid
+}
+
+// Load reads ingotd's file at path, fills it and checks it. Each fault is an *Invalid;
 // all of them are joined.
-func Load(path string) (Config, error) {
+func Load(path string) (Config, error) { return load[Config](path) }
+
+// LoadBooter is Load for booterd's file.
+func LoadBooter(path string) (Booter, error) { return load[Booter](path) }
+
+func load[T file[T]](path string) (T, error) {
+	var none T
 	f, err := os.Open(path)
 	if err != nil {
-		return Config{}, unread(path, err)
+		return none, unread(path, err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err != nil {
-		return Config{}, unread(path, err)
+		return none, unread(path, err)
 	}
-	return Parse(path, data)
+	return parse[T](path, data)
 }
 
 func unread(path string, err error) error {
@@ -43,16 +56,22 @@ func unread(path string, err error) error {
 }
 
 // Parse is Load for the bytes of a file called name. Empty bytes are a good file.
-func Parse(name string, data []byte) (Config, error) {
-	w := &walker{file: name, lines: map[string]int{}}
+func Parse(name string, data []byte) (Config, error) { return parse[Config](name, data) }
+
+// ParseBooter is Parse for booterd's file.
+func ParseBooter(name string, data []byte) (Booter, error) { return parse[Booter](name, data) }
+
+func parse[T file[T]](name string, data []byte) (T, error) {
+	var none T
+	w := &walker{file: name, of: reflect.TypeFor[T](), lines: map[string]int{}}
 	root := w.document(data)
 	if len(w.faults) > 0 {
-		return Config{}, w.joined()
+		return none, w.joined()
 	}
-	c, err := decode(root)
+	c, err := decode[T](root)
 	if err != nil { // the walk has seen every field; this is a fault of ours
 		w.fault(0, "", "cannot be decoded: "+err.Error())
-		return Config{}, w.joined()
+		return none, w.joined()
 	}
 	c = c.Filled()
 	for _, e := range c.faults() {
@@ -62,21 +81,20 @@ func Parse(name string, data []byte) (Config, error) {
 	return c, w.joined()
 }
 
-// decode builds the Config from the walked values, strictly once more.
-func decode(root any) (Config, error) {
+// decode builds the value from what was walked, strictly once more.
+func decode[T any](root any) (c T, err error) {
 	raw, err := json.Marshal(root)
 	if err != nil {
-		return Config{}, err
+		return c, err
 	}
-	var c Config
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	return c, d.Decode(&c)
 }
 
-// Marshal writes c as a file that Parse reads back. It holds no secret: a Config
-// has no place for one.
-func Marshal(c Config) ([]byte, error) { return yaml.Marshal(c) }
+// Marshal writes a Config or a Booter as a file that is read back. It holds no secret:
+// neither has a place for one.
+func Marshal(c any) ([]byte, error) { return yaml.Marshal(c) }
 
 // syntaxLine is where the parser says which line it could not read.
 var syntaxLine = regexp.MustCompile(`^yaml: line (\d+): `)

@@ -11,10 +11,11 @@ import (
 	goyaml "sigs.k8s.io/yaml/goyaml.v3"
 )
 
-// A walker holds a tree of YAML against the types of Config and collects every
+// A walker holds a tree of YAML against the types of a configuration and collects every
 // fault with its line.
 type walker struct {
 	file   string
+	of     reflect.Type   // of the whole file
 	lines  map[string]int // of each field that the file has, by path
 	faults []*Invalid
 }
@@ -43,7 +44,7 @@ func (w *walker) joined() error {
 
 // root walks the whole file. A file of comments alone is an empty one.
 func (w *walker) root(n *goyaml.Node) any {
-	if v := w.value(n, reflect.TypeFor[Config](), ""); v != nil {
+	if v := w.value(n, w.of, ""); v != nil {
 		return v
 	}
 	return map[string]any{}

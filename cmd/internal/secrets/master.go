@@ -71,6 +71,9 @@ func (m Master) derive(label string) [Size]byte {
 	return [Size]byte(key)
 }
 
+// TokenKey is the key by which a booter makes the tokens in its paths.
+func (m Master) TokenKey() [Size]byte { return m.derive("boot token") }
+
 // SiteKey returns the key that the site's claim codes are hashed with (REG-5).
 // The error is that of [claim.NewSiteKey], for the zero Master.
 func (m Master) SiteKey() (claim.SiteKey, error) { return claim.NewSiteKey(m.derive("claim")) }

@@ -1,0 +1,67 @@
+package booting
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/netip"
+
+	"github.com/ingotmetal/ingot/booter"
+	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/server/httpop"
+)
+
+// Local serves who is on the booter's host, by its Unix socket: GET /v1/why/{mac} is
+// an [Account], POST /v1/explain takes a packet in hexadecimal and answers with what
+// it would come to, [Tried], and GET /v1/counts is [Desk.Counts].
+func (d *Desk) Local() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, map[string]string{"status": "alive"}) })
+	mux.HandleFunc("GET /v1/counts", func(w http.ResponseWriter, _ *http.Request) { say(w, d.Counts()) })
+	mux.HandleFunc("GET /v1/why/{mac}", func(w http.ResponseWriter, r *http.Request) {
+		mac, ok := parseMAC(r.PathValue("mac"))
+		if !ok {
+			refuse(w, api.NewProblem("INVALID_INPUT", "want a MAC address: 6 octets in hexadecimal"))
+			return
+		}
+		say(w, d.Why(mac))
+	})
+	mux.HandleFunc("POST /v1/explain", d.explain)
+	mux.Handle("/", httpop.NotFound())
+	return mux
+}
+
+// Explain is the body of POST /v1/explain.
+type Explain struct {
+	Packet    string         `json:"packet"` // UDP payload, in hexadecimal
+	Interface string         `json:"interface,omitempty"`
+	Source    netip.AddrPort `json:"source,omitzero"`
+	BootPort  bool           `json:"boot_port,omitempty"` // to port 4011
+}
+
+// maxExplain bounds that body.
+const maxExplain = 16 << 10
+
+func (d *Desk) explain(w http.ResponseWriter, r *http.Request) {
+	var in Explain
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxExplain))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(&in)
+	raw, badHex := hex.DecodeString(in.Packet)
+	if err != nil || badHex != nil {
+		refuse(w, api.NewProblem("INVALID_INPUT", "want JSON with a packet in hexadecimal, at most 16 KiB"))
+		return
+	}
+	say(w, d.Try(raw, booter.Request{Interface: in.Interface, Source: in.Source, BootPort: in.BootPort}))
+}
+
+func say(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // the caller is gone, or has it
+}
+
+func refuse(w http.ResponseWriter, p *api.Problem) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p)
+}

@@ -1,0 +1,90 @@
+package booting
+
+import (
+	"container/list"
+	"net/netip"
+	"time"
+
+	"github.com/ingotmetal/ingot/booter"
+)
+
+// The bounds of what is remembered for people.
+const (
+	historyMACs = 4096
+	historyEach = 32
+)
+
+// A Moment is one packet or request of a machine, and what came of it.
+type Moment struct {
+	Time    time.Time      `json:"time"`
+	Stage   string         `json:"stage"` // dhcp, tftp, http
+	What    string         `json:"what"`  // message type or path without its token
+	Silence booter.Silence `json:"silence,omitempty"`
+	Image   string         `json:"image,omitempty"`
+	Detail  string         `json:"detail,omitempty"`
+}
+
+// history is the last moments of the machines that were heard of last.
+type history struct {
+	order *list.List // of *past, the last heard of first
+	by    map[booter.MAC]*list.Element
+}
+
+type past struct {
+	mac     booter.MAC
+	moments []Moment // a ring once it is full
+	next    int
+	packet  booter.Request // the last one of DHCP, for why-silent
+	client  booter.Client
+}
+
+func newHistory() *history { return &history{list.New(), map[booter.MAC]*list.Element{}} }
+
+// of is a machine's past, made where there is none.
+func (h *history) of(mac booter.MAC) *past {
+	if e, ok := h.by[mac]; ok {
+		h.order.MoveToFront(e)
+		return e.Value.(*past)
+	}
+	if h.order.Len() >= historyMACs {
+		last := h.order.Back()
+		delete(h.by, last.Value.(*past).mac)
+		h.order.Remove(last)
+	}
+	p := &past{mac: mac}
+	h.by[mac] = h.order.PushFront(p)
+	return p
+}
+
+func (p *past) add(m Moment) {
+	if len(p.moments) < historyEach {
+		p.moments = append(p.moments, m)
+		return
+	}
+	p.moments[p.next] = m
+	p.next = (p.next + 1) % historyEach
+}
+
+// all are a machine's moments, the oldest first.
+func (h *history) all(mac booter.MAC) []Moment {
+	e, ok := h.by[mac]
+	if !ok {
+		return nil
+	}
+	p := e.Value.(*past)
+	return append(append([]Moment(nil), p.moments[p.next:]...), p.moments[:p.next]...)
+}
+
+// kept is a request that may be kept: its slices are its own.
+func kept(r booter.Request) booter.Request {
+	r.Archs = append([]booter.Arch(nil), r.Archs...)
+	r.UserClasses = append([]string(nil), r.UserClasses...)
+	return r
+}
+
+func addrText(a netip.Addr) string {
+	if !a.IsValid() || a.IsUnspecified() {
+		return ""
+	}
+	return a.String()
+}

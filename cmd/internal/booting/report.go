@@ -1,0 +1,114 @@
+package booting
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/ingotmetal/ingot/cmd/api"
+)
+
+// A Reporter tells the control plane what a desk saw and served, and what is staged
+// here.
+type Reporter struct {
+	Client *api.Client
+	Desk   *Desk
+	Log    *slog.Logger
+
+	staged []string // as told last
+}
+
+const (
+	reportEvery = time.Second      // at most
+	stageEvery  = 2 * time.Second  // what other processes staged is looked for
+	tellEvery   = 30 * time.Second // at least, so that what is staged is known after a restart of the control plane
+)
+
+// Run reports until ctx ends.
+func (r *Reporter) Run(ctx context.Context) {
+	stage, tell := time.NewTicker(stageEvery), time.NewTicker(tellEvery)
+	defer stage.Stop()
+	defer tell.Stop()
+	r.tell(ctx, true)
+	for {
+		force := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.Desk.Wake():
+		case <-stage.C:
+			if changed, err := r.Desk.Restage(); err != nil {
+				r.Log.Warn("the staged images could not be looked at", "error", err)
+			} else if !changed {
+				continue
+			}
+			force = true
+		case <-tell.C:
+			force = true
+		}
+		r.tell(ctx, force)
+		if !pause(ctx, reportEvery) {
+			return
+		}
+	}
+}
+
+func (r *Reporter) tell(ctx context.Context, force bool) {
+	if err := r.sightings(ctx); err != nil && ctx.Err() == nil {
+		r.Log.Warn("sightings could not be reported; they are kept", "error", err)
+	}
+	if err := r.boots(ctx, force); err != nil && ctx.Err() == nil {
+		r.Log.Warn("boots could not be reported", "error", err)
+	}
+}
+
+func (r *Reporter) sightings(ctx context.Context) error {
+	d := r.Desk
+	d.mu.Lock()
+	seen, news := d.seen.Report(d.now())
+	d.mu.Unlock()
+	if !news {
+		return nil
+	}
+	in := api.ReportSightings{}
+	in.Body.Booter, in.Body.Sightings = d.place.Name, seen
+	got, err := api.BooterSightings.Call(ctx, r.Client, &in)
+	if err != nil {
+		d.mu.Lock()
+		d.seen.Again()
+		d.mu.Unlock()
+		return err
+	}
+	for _, a := range got.Admissions {
+		if a.Why != "" {
+			r.Log.Info("a machine was not admitted", "mac", a.MAC, "state", a.State, "code", a.Code, "why", a.Why)
+		}
+	}
+	return nil
+}
+
+func (r *Reporter) boots(ctx context.Context, force bool) error {
+	d := r.Desk
+	d.mu.Lock()
+	queue := d.served.Take()
+	staged := make([]string, 0, len(d.staged))
+	for name := range d.staged {
+		staged = append(staged, name)
+	}
+	d.mu.Unlock()
+	slices.Sort(staged)
+	if len(queue) == 0 && !force && slices.Equal(staged, r.staged) {
+		return nil
+	}
+	in := api.ReportBoots{}
+	in.Body.Booter, in.Body.Boots, in.Body.Staged = d.place.Name, queue, staged
+	if in.Body.Boots == nil {
+		in.Body.Boots = []api.ServedOnce{}
+	}
+	if _, err := api.BooterBoots.Call(ctx, r.Client, &in); err != nil {
+		return err
+	}
+	r.staged = staged
+	return nil
+}

@@ -1,0 +1,97 @@
+package config
+
+import (
+	"net/netip"
+	"path/filepath"
+
+	"github.com/ingotmetal/ingot/booter"
+)
+
+// A Booter is one file of booterd.
+type Booter struct {
+	Name       string       `json:"name,omitzero" doc:"of this booter at the control plane, 1-128 of A-Z, a-z, 0-9, '.', '_', ':' and '-'"`
+	State      string       `json:"state,omitzero" doc:"folder for everything that must last: what is known of the site, keys; local disk, mode 0700"`
+	Server     Server       `json:"server,omitzero" doc:"the control plane"`
+	Address    netip.Addr   `json:"address,omitzero" doc:"own IPv4 address on the admin network, by which machines reach TFTP, HTTP and sessions; required"`
+	Interfaces []string     `json:"interfaces,omitzero" doc:"names of the interfaces on which DHCP is answered to machines that are not behind a relay; default none"`
+	DHCP       DHCP         `json:"dhcp,omitzero" doc:"how DHCP is answered"`
+	Images     string       `json:"images,omitzero" doc:"folder of staged images (ingot image stage); default images in state"`
+	Loader     string       `json:"loader,omitzero" doc:"image with the first boot programs, such as iPXE's"`
+	Listen     BooterListen `json:"listen,omitzero" doc:"ports and sockets; of an address that is left out the host is every interface"`
+	Log        Log          `json:"log,omitzero" doc:"what booterd writes to standard error"`
+	Metrics    string       `json:"metrics,omitzero" doc:"own address host:port for Prometheus, plain HTTP, no authentication: keep it on an inner network; default none, the Unix socket always serves /metrics"`
+}
+
+// Server says where the control plane is and with which keys this booter asks it.
+type Server struct {
+	Address   string `json:"address,omitzero" doc:"host:port of ingotd's TLS listener; required"`
+	Pin       string `json:"pin,omitzero" doc:"pin of ingotd's key, as ingotd pin shows it; required"`
+	BooterKey string `json:"booter_key_file,omitzero" doc:"file, mode 0600, with an API key of the scope booter; required"`
+	EnrollKey string `json:"enroll_key_file,omitzero" doc:"file, mode 0600, with an API key of the scope ur_enroll; required"`
+}
+
+// DHCP says how DHCP is answered.
+type DHCP struct {
+	Proxy      bool         `json:"proxy,omitzero" doc:"proxyDHCP: another server gives the addresses"`
+	UBoot      bool         `json:"u_boot,omitzero" doc:"U-Boot may boot (BOOT-20)"`
+	ChainClass string       `json:"chain_class,omitzero" doc:"user class of your own iPXE; default none"`
+	AskPXE     bool         `json:"ask_pxe,omitzero" doc:"let UEFI firmware ask port 4011 for its file, as some needs to"`
+	DNS        []netip.Addr `json:"dns,omitzero" doc:"name servers to tell machines; default none"`
+}
+
+// BooterListen says where booterd listens. None turns a socket off.
+type BooterListen struct {
+	DHCP    string `json:"dhcp,omitzero" doc:"UDP address of DHCP"`
+	PXE     string `json:"pxe,omitzero" doc:"UDP address of the PXE boot server; none turns it off"`
+	TFTP    string `json:"tftp,omitzero" doc:"UDP address of TFTP"`
+	HTTP    string `json:"http,omitzero" doc:"TCP address of HTTP boot"`
+	Session string `json:"session,omitzero" doc:"TCP address of the agents' sessions, TLS by a key made at the first start"`
+	Unix    string `json:"unix,omitzero" doc:"path of the Unix socket for ingot why-silent and ingot boot explain; none turns it off"`
+}
+
+// DefaultBooter is what an empty file means.
+func DefaultBooter() Booter { return Booter{}.Filled() }
+
+// Filled returns b with each empty field taking its default.
+func (b Booter) Filled() Booter {
+	or(&b.Name, "booter")
+	or(&b.State, "/var/lib/ingot-booter")
+	or(&b.Images, filepath.Join(b.State, "images"))
+	or(&b.Loader, "ipxe")
+	or(&b.Listen.DHCP, ":67")
+	or(&b.Listen.PXE, ":4011")
+	or(&b.Listen.TFTP, ":69")
+	or(&b.Listen.HTTP, ":8080")
+	or(&b.Listen.Session, ":8444")
+	or(&b.Listen.Unix, "/run/ingot/booterd.sock")
+	or(&b.Log.Level, "info")
+	or(&b.Log.Format, "text")
+	return b
+}
+
+func (b Booter) faults() []*Invalid {
+	j := &judge{}
+	j.want(tenantName.MatchString(b.Name), "name", "want 1-128 of A-Z, a-z, 0-9, '.', '_', ':' and '-'")
+	j.path("state", b.State)
+	j.path("images", b.Images)
+	j.want(isAddress(b.Server.Address), "server.address", "want host:port of the control plane, such as ingot.example.net:8443")
+	j.want(b.Server.Pin != "", "server.pin", "want the pin that ingotd pin shows")
+	j.path("server.booter_key_file", b.Server.BooterKey)
+	j.path("server.enroll_key_file", b.Server.EnrollKey)
+	j.want(b.Address.Is4() && !b.Address.IsUnspecified() && !b.Address.IsMulticast(), "address", "want this host's own IPv4 address on the admin network")
+	j.want(booter.Gate(b.Loader) == nil, "loader", "want an image's name: 1-64 letters, digits and . _ -")
+	for i, a := range b.DHCP.DNS {
+		j.want(a.Is4(), item("dhcp.dns", i), "want an IPv4 address")
+	}
+	for _, l := range []struct{ path, value string }{{"listen.dhcp", b.Listen.DHCP}, {"listen.tftp", b.Listen.TFTP}, {"listen.http", b.Listen.HTTP}, {"listen.session", b.Listen.Session}} {
+		j.want(isAddress(l.value), l.path, "want host:port, such as :67")
+	}
+	j.want(b.Listen.PXE == None || isAddress(b.Listen.PXE), "listen.pxe", "want host:port, or none")
+	if b.Listen.Unix != None {
+		j.path("listen.unix", b.Listen.Unix)
+	}
+	j.want(b.Metrics == "" || isAddress(b.Metrics), "metrics", "want host:port, such as 127.0.0.1:9470")
+	j.oneOf("log.level", b.Log.Level, "debug", "info", "warn", "error")
+	j.oneOf("log.format", b.Log.Format, "text", "json")
+	return j.faults
+}
