@@ -13,7 +13,13 @@ import (
 	"github.com/ingotmetal/ingot/booter"
 )
 
-func must(t testing.TB, err error) {
+// tester is what testing and rapid have in common.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+func must(t tester, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +59,7 @@ func stage(t testing.TB, s *Store, name, kernel, initrd string) Image {
 }
 
 // text is what a file of an image has, "" where it cannot be opened.
-func text(t testing.TB, s *Store, image, file string) string {
+func text(t tester, s *Store, image, file string) string {
 	t.Helper()
 	b, err := s.OpenFile(image, file)
 	if err != nil {
@@ -66,7 +72,7 @@ func text(t testing.TB, s *Store, image, file string) string {
 }
 
 // tree lists the files below dir, but for the lock.
-func tree(t testing.TB, dir string) (out []string) {
+func tree(t tester, dir string) (out []string) {
 	t.Helper()
 	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && d.Name() != lockFile {
