@@ -59,6 +59,14 @@ func TestStageShowRemove(t *testing.T) {
 	}
 }
 
+// What the kernel sends without a copy is all this (package net's sendfile).
+var _ interface {
+	fs.File
+	io.Seeker
+	syscall.Conn
+	io.ReaderAt
+} = (*Blob)(nil)
+
 func TestABlobIsReadAsAFile(t *testing.T) {
 	s := opened(t, t.TempDir())
 	i := stage(t, s, "one", "kernel", "initrd")
