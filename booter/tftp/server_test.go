@@ -359,6 +359,34 @@ func TestStop(t *testing.T) {
 	})
 }
 
+// What Open makes of the end of its context is no fault of the file.
+func TestStopWhileOpening(t *testing.T) {
+	slow := func(ctx context.Context, _ Request) (File, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	within(t, func(s *Server) { s.Open = slow }, func(t *testing.T, b *bench) {
+		b.client.send(rrq("boot", "octet"), serverAt)
+		b.client.quiet(t, time.Hour)
+		b.cancel()
+		b.wantOutcomes(t, "stopped")
+	})
+}
+
+// An address of IPv4 in its 16-byte form is the same address.
+func TestMappedLocal(t *testing.T) {
+	within(t, nil, func(t *testing.T, b *bench) {
+		b.client.send(rrq("none", "octet"), netip.MustParseAddrPort("[::ffff:10.0.0.1]:69"))
+		if got := b.client.expect(t); got.from.Addr() != serverAt.Addr() {
+			t.Errorf("the answer comes from %s", got.from)
+		}
+		b.wantOutcomes(t, "not-found")
+		if b.done[0].Local != serverAt.Addr() {
+			t.Errorf("%+v", b.done[0])
+		}
+	})
+}
+
 func TestLimits(t *testing.T) {
 	limits := Limits{Sessions: 3, PerClient: 2}
 	within(t, func(s *Server) { s.Limits = limits }, func(t *testing.T, b *bench) {

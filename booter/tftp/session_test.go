@@ -83,7 +83,11 @@ func TestShortWait(t *testing.T) {
 	}
 	want(t, "further", s.ack(7, at(shortWait)), "8-10")
 	s = begun(4, 0)
-	s.trip = time.Second / 8
+	s.ack(0, epoch)
+	want(t, "a gap at the start, again", s.ack(0, epoch), "")
+	want(t, "decided soon", s.tick(at(shortWait)), "1-4")
+	s, _ = start(begun(4, 0).terms, 9*512+1, at(-time.Second/8)) // a client that takes its time
+	s.ack(0, epoch)
 	s.ack(2, epoch)
 	s.ack(3, epoch)
 	if left := s.deadline.Sub(epoch); left != time.Second/2 {
