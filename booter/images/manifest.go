@@ -80,9 +80,9 @@ func decode(raw []byte) (m Manifest, err error) {
 	return m, nil
 }
 
-// Encode writes the canonical form: JSON in one line with an end, the files in the
-// order of their names and platforms in theirs, nothing escaped that need not be. It is what
-// the digest is of. The error is that of [Manifest.Check].
+// Encode writes the canonical form: JSON in one line with an end, files and
+// platforms in the order of their names, nothing escaped that need not be. The
+// digest is of it. The error is that of [Manifest.Check].
 func (m Manifest) Encode() ([]byte, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
