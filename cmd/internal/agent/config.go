@@ -52,6 +52,16 @@ func ParseCmdline(text string) (c Config, unknown []string, err error) {
 	return c, unknown, c.Check()
 }
 
+// Set takes one setting by the name that it has as a kernel argument, without the
+// prefix. The error is *Invalid.
+func (c *Config) Set(name, value string) error {
+	known, err := c.set(name, value)
+	if err == nil && !known {
+		err = &Invalid{prefix + name, "is no setting"}
+	}
+	return err
+}
+
 // set takes one setting by its name.
 func (c *Config) set(name, value string) (known bool, err error) {
 	switch name {

@@ -1,0 +1,20 @@
+//go:build !linux
+
+package host
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+func setClock(time.Time) error { return errors.ErrUnsupported }
+
+func restart() error { return errors.ErrUnsupported }
+
+// Mount is for Linux.
+func Mount() error { return errors.ErrUnsupported }
+
+// Reap is for Linux.
+func Reap(ctx context.Context, _ *slog.Logger) { <-ctx.Done() }

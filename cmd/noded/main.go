@@ -1,0 +1,51 @@
+// Command noded is the node agent: it tells a booter what its machine is, writes what
+// was approved, and shows the machine's key to the control plane.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ingotmetal/ingot/cmd/internal/agent"
+	"github.com/ingotmetal/ingot/cmd/internal/agent/command"
+	"github.com/ingotmetal/ingot/cmd/internal/agent/host"
+)
+
+func main() {
+	w := command.World{
+		Out: os.Stdout, Err: os.Stderr, Now: time.Now, Entropy: rand.Reader,
+		Dial: (&net.Dialer{Timeout: 15 * time.Second}).DialContext, Proc: os.DirFS("/proc"),
+		Machine: func(log *slog.Logger) agent.Machine {
+			return host.Host{Sys: os.DirFS("/sys"), Proc: os.DirFS("/proc"), Dev: "/dev", Now: time.Now, Log: log}
+		},
+	}
+	if os.Getpid() == 1 {
+		first(w)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command.Command(w).ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "noded:", err)
+		os.Exit(command.ExitCode(err))
+	}
+}
+
+// first is the life of a machine's first process, which never ends.
+func first(w command.World) {
+	log := slog.New(slog.NewTextHandler(w.Err, nil))
+	if err := host.Mount(); err != nil {
+		log.Error("a filesystem is missing", "error", err)
+	}
+	var reaper sync.WaitGroup
+	reaper.Go(func() { host.Reap(context.Background(), log) })
+	command.First(context.Background(), w)
+	reaper.Wait()
+}
