@@ -62,7 +62,7 @@ type server struct {
 }
 
 func servers() []server {
-	return []server{{"ingot", true, ingot}, {"pin", false, pinned}, {"tftpd-hpa", true, hpa}, {"dnsmasq", false, dnsmasq}}
+	return []server{{"ingot", true, ingot}, {"pin", false, pinned}, {"tftpd-hpa", false, hpa}, {"dnsmasq", false, dnsmasq}}
 }
 
 func ingot(tb testing.TB, dir string) netip.AddrPort {

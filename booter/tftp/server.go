@@ -9,13 +9,15 @@ import (
 	"time"
 )
 
-// The defaults of [Server] and [Limits], and what MTU may be.
+// The defaults of [Server] and [Limits].
 const (
 	DefaultSessions  = 1024
 	DefaultPerClient = 16
 	DefaultMTU       = 1500
-	minMTU, maxMTU   = 576, 1 << 16
 )
+
+// What a network carries whole: RFC 791's least, and loopback's.
+const minMTU, maxMTU = 576, 1 << 16
 
 // Limits bound what a Serve does at once. A request above them is not
 // answered, and reported as [Limited]; clients ask again by themselves. A zero
