@@ -62,8 +62,10 @@ func checkWord(w string) error {
 		return bad("holds something else than printable ASCII")
 	case strings.Contains(w, "${"):
 		return bad("would be read as a variable of iPXE")
-	case w == "||" || w == "&&":
+	case w == "||" || w == "&&" || w == ";":
 		return bad("would be read as an operator of iPXE")
+	case strings.HasPrefix(w, "#"):
+		return bad("would be read as a comment of iPXE")
 	case strings.Contains(w, `\`):
 		return bad("holds a backslash")
 	}

@@ -164,9 +164,9 @@ func TestScripts(t *testing.T) {
 // an operator to a script.
 func TestNothingInjects(t *testing.T) {
 	good := Program{Kernel: "vmlinuz"}
-	for _, bad := range []string{"a\nb", "a\rb", "a\x00b", "${net0/mac}", "x${x}", "||", "&&", `a\`, "é", "a\tb", "a b", ""} {
+	for _, bad := range []string{"a\nb", "a\rb", "a\x00b", "${net0/mac}", "x${x}", "||", "&&", ";", "#c", `a\`, "é", "a\tb", "a b", ""} {
 		if bad != "" {
-			if _, err := Arg("name", bad); err == nil && bad != "||" && bad != "&&" {
+			if _, err := Arg("name", bad); err == nil && bad != "||" && bad != "&&" && bad != ";" && bad != "#c" {
 				t.Errorf("Arg takes %q", bad)
 			}
 		}

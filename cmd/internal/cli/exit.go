@@ -31,7 +31,7 @@ var exits = []struct {
 	of    []string // codes of API-3 that end so
 }{
 	{Done, "done, or it was so already; a dry run: nothing would change", nil},
-	{Other, "any other failure; a broken audit chain", []string{"UNSUPPORTED", "INVALID_CONFIG"}},
+	{Other, "any other failure; a broken audit chain, or a harmed image", []string{"UNSUPPORTED", "INVALID_CONFIG"}},
 	{BadUsage, "usage: the command cannot be meant, or destroys and lacks --yes; nothing was sent", nil},
 	{Absent, "absent: there is no such thing, or none that you may see", []string{"NOT_FOUND"}},
 	{Denied, "denied: not signed in, not allowed, an unknown server key, or a readonly context", []string{"ACCESS_DENIED", "UNAUTHENTICATED"}},
