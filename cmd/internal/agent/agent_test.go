@@ -29,18 +29,27 @@ type world struct {
 func in(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		n := simnet.New(1, simnet.Options{})
-		defer n.Close()
-		w := &world{site: begin(t, n), disk: newDisk("A1")}
-		ctx, cancel := context.WithCancel(t.Context())
-		var operator sync.WaitGroup
-		operator.Go(func() { w.operate(ctx) })
+		w, end := newWorld(t)
 		f(t, w)
+		end()
+	})
+}
+
+// newWorld begins a world; end must be called before the bubble ends.
+func newWorld(t *testing.T) (w *world, end func()) {
+	t.Helper()
+	n := simnet.New(1, simnet.Options{})
+	w = &world{site: begin(t, n), disk: newDisk("A1")}
+	ctx, cancel := context.WithCancel(t.Context())
+	var operator sync.WaitGroup
+	operator.Go(func() { w.operate(ctx) })
+	return w, func() {
 		cancel()
 		operator.Wait()
 		w.close()
+		n.Close()
 		w.noSecrets(t)
-	})
+	}
 }
 
 // noSecrets is the canary: no key, bundle, nonce or token is seen.
