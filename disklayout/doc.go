@@ -57,8 +57,9 @@
 // Sizes, starts and offsets are in bytes from the start of the disk. A type of
 // a signature is the name that libblkid gives it; one that lies in a partition
 // is announced with its disk, and a protective MBR not apart from its gpt. A
-// stamp is what [Stamp.String] gave when it was written. What is left out is
-// unknown, and unknown counts against the disk: without "removable" it is
+// stamp is what [Stamp.String] gave when it was written; beside a GPT it lies
+// where package [github.com/ingotmetal/ingot/disklayout/probe] says. What is left
+// out is unknown, and unknown counts against the disk: without "removable" it is
 // removable, without "read_only" read-only, without "transport" perhaps on USB,
 // without "signatures" not looked at.
 //

@@ -47,7 +47,7 @@ func (b Block) is(f *os.File) error {
 		return err
 	}
 	here := fmt.Sprintf("%d:%d", unix.Major(uint64(s.Rdev)), unix.Minor(uint64(s.Rdev)))
-	if there := line1(b.Sys, path.Join("block", b.Name), "dev"); s.Mode&unix.S_IFMT != unix.S_IFBLK || here != there {
+	if there := attribute(b.Sys, path.Join("block", b.Name), "dev"); s.Mode&unix.S_IFMT != unix.S_IFBLK || here != there {
 		return fmt.Errorf("%s is device %s, sysfs has %s for it", b.path(), here, strings.TrimSpace(there))
 	}
 	return nil

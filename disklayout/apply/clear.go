@@ -20,36 +20,59 @@ func (i *install) clear() error {
 	return i.putSynced(i.layout.mark)
 }
 
-// doomed are the signatures that die, in groups that die one after the other.
-// While a table is there, what lies in its partitions is found and was approved;
-// so a table dies after that. A protective MBR without its GPT is a signature of
-// which no plan speaks; so it dies before the primary header, but after the
-// backup, which only the primary may know the place of.
-func (i *install) doomed() [4][]disklayout.Signature {
-	var out [4][]disklayout.Signature
+// The order in which signatures die. What is left at any time must be some of
+// what was there, as it was: a look after a cut finds nothing of which the plan
+// does not speak.
+const (
+	first    = iota // swap: it has its UUID in another sector, which a later one may clear
+	inner           // while a table is there, what lies in its partitions is found
+	backups         // of which only a primary may know the place
+	boot            // the first sector: a protective MBR without its GPT would be a signature of its own
+	damaged         // tables that nobody knows the owner of, while those that are known keep a mark from vouching
+	primary         // tables
+	boundary        // the first sector, where it has a table of its own
+	groups
+)
+
+// doomed are the signatures that die, group by group.
+func (i *install) doomed() [groups][]disklayout.Signature {
 	var all []disklayout.Signature
 	for _, l := range i.order.Plan.Disks[0].Lost {
 		all = append(all, l.Signature)
 	}
-	for _, s := range slices.Concat(all, i.found.Signatures, i.hidden) {
-		switch {
-		case s.Type == probe.MarkType || s.Type == "partition":
-		case s.Type == "gpt" && (s.Offset == 512 || s.Offset == 4096):
-			out[3] = append(out[3], s)
-		case s.Type == "gpt":
-			out[1] = append(out[1], s)
-		default:
-			at := 0
-			if s.Offset < 512 {
-				at = 2
-			}
-			out[at] = append(out[at], s)
+	all = slices.Concat(all, i.found.Signatures, i.hidden)
+	zero := boot
+	if slices.ContainsFunc(all, func(s disklayout.Signature) bool { return s.Type == "dos" && s.Offset < 512 }) {
+		zero = boundary
+	}
+	var out [groups][]disklayout.Signature
+	for _, s := range all {
+		if s.Type != probe.MarkType && s.Type != "partition" {
+			n := i.group(s, zero)
+			out[n] = append(out[n], s)
 		}
 	}
-	if len(out[1])+len(out[3]) > 0 {
-		out[2] = append(out[2], disklayout.Signature{Type: "PMBR", Offset: 510})
+	if len(out[backups])+len(out[damaged])+len(out[primary]) > 0 {
+		out[zero] = append(out[zero], disklayout.Signature{Type: "PMBR", Offset: 510})
 	}
 	return out
+}
+
+// group is the one in which a signature dies; zero is that of the first sector.
+func (i *install) group(s disklayout.Signature, zero int) int {
+	switch {
+	case s.Offset < uint64(i.layout.sector):
+		return zero
+	case s.Type == "swap" || s.Type == "swsuspend":
+		return first
+	case s.Type != "gpt":
+		return inner
+	case s.UUID == "":
+		return damaged
+	case s.Offset == 512 || s.Offset == 4096:
+		return primary
+	}
+	return backups
 }
 
 // erase lets signatures die, each by the sector that has its magic: a disk

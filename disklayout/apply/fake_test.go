@@ -27,6 +27,7 @@ type fake struct {
 	held    bool
 	lies    int64 // a byte that is never read as it was written; 0: none
 	rereads int
+	stale   error // of the kernel, that does not take a table
 }
 
 type write struct {
@@ -166,7 +167,7 @@ func (f *fake) Forget() error { return nil }
 
 func (f *fake) Reread() error {
 	f.rereads++
-	return nil
+	return f.stale
 }
 
 // plant writes to the medium as somebody else did before.

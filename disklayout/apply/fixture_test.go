@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ingotmetal/ingot/disklayout"
@@ -142,6 +143,17 @@ func look(f *fake) probe.Found {
 		panic(err)
 	}
 	return found
+}
+
+// foreignOnes overrides all that a look finds without this server's stamp.
+func foreignOnes(f *fake) []disklayout.Override {
+	all := everything(f)
+	mine := func(o disklayout.Override) bool {
+		return slices.ContainsFunc(look(f).Signatures, func(s disklayout.Signature) bool {
+			return s.Type == o.Type && s.UUID == o.UUID && (o.UUID != "" || s.Offset == o.Offset) && strings.HasPrefix(s.Stamp, own)
+		})
+	}
+	return slices.DeleteFunc(all, mine)
 }
 
 func contains(in []disklayout.Override, is func(disklayout.Override) bool) bool {

@@ -284,3 +284,18 @@ func TestDoneIsDone(t *testing.T) {
 		t.Errorf("%d writes", f.writes)
 	}
 }
+
+// TestAStaleKernelIsTold has a disk whose table the kernel does not take: it is
+// installed, and not said to be in use.
+func TestAStaleKernelIsTold(t *testing.T) {
+	f := small("S1", 512)
+	o := order(t, f, request(f), stampOf(own, 7))
+	f.stale = syscall.EBUSY
+	_, err := install(t, o, nil, f)
+	failedAs(t, err, apply.KernelStale)
+	installed(t, f, o, nil)
+	f.stale = nil
+	if r, err := install(t, o, nil, f); err != nil || !r.Already {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

@@ -43,12 +43,12 @@ func described(sys fs.FS, name string) (disklayout.Disk, error) {
 		turns := n != 0
 		d.Rotational = &turns
 	}
-	d.Model, d.Serial, d.WWN = line1(sys, dir, "device/model"), serial(sys, dir), wwn(sys, dir)
+	d.Model, d.Serial, d.WWN = attribute(sys, dir, "device/model"), serial(sys, dir), wwn(sys, dir)
 	d.Transport, err = transport(sys, dir)
 	return d, err
 }
 
-// number reads a whole number.
+// number reads an attribute that is a whole number.
 func number(sys fs.FS, dir, file string) (uint64, error) {
 	raw, err := fs.ReadFile(sys, path.Join(dir, file))
 	if err != nil {
@@ -57,8 +57,8 @@ func number(sys fs.FS, dir, file string) (uint64, error) {
 	return strconv.ParseUint(strings.TrimSpace(string(raw)), 10, 64)
 }
 
-// line1 reads a text, or "" where there is none.
-func line1(sys fs.FS, dir, file string) string {
+// attribute reads a text, or "" where there is none.
+func attribute(sys fs.FS, dir, file string) string {
 	raw, err := fs.ReadFile(sys, path.Join(dir, file))
 	if err != nil {
 		return ""
@@ -71,7 +71,7 @@ func line1(sys fs.FS, dir, file string) string {
 // the serial (SPC-4, 7.8.17).
 func serial(sys fs.FS, dir string) string {
 	for _, file := range []string{"device/serial", "serial"} {
-		if s := line1(sys, dir, file); s != "" {
+		if s := attribute(sys, dir, file); s != "" {
 			return s
 		}
 	}
@@ -86,7 +86,7 @@ func serial(sys fs.FS, dir string) string {
 // wwn is a world-wide name: one that a vendor's T10 text stands for is none.
 func wwn(sys fs.FS, dir string) string {
 	for _, file := range []string{"wwid", "device/wwid"} {
-		s := line1(sys, dir, file)
+		s := attribute(sys, dir, file)
 		for _, prefix := range []string{"naa.", "eui.", "uuid.", "0x"} {
 			if strings.HasPrefix(s, prefix) {
 				return s

@@ -66,9 +66,10 @@ func (l *look) primaries(v *view, b []byte, id uint32) {
 }
 
 // logicals follows the chain of an extended partition, as long as it leads
-// forward.
+// forward, and not too far.
 func (l *look) logicals(v *view, start uint64, id, number uint32) uint32 {
-	for at := start; l.failed == nil; {
+	at := start
+	for range 2 * MaxPartitions {
 		b := v.at(int64(at)*l.sector, 512)
 		if b == nil || b[510] != 0x55 || b[511] != 0xaa {
 			return number
@@ -83,6 +84,7 @@ func (l *look) logicals(v *view, start uint64, id, number uint32) uint32 {
 		}
 		at = start + next
 	}
+	l.fail(int64(at)*l.sector, "its chain of logical partitions is too long", nil)
 	return number
 }
 

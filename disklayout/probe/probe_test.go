@@ -137,6 +137,87 @@ func TestABackupIsFoundWhereThePrimarySays(t *testing.T) {
 	}
 }
 
+// TestLogicalPartitions follows a chain, and gives up on one that is too long.
+func TestLogicalPartitions(t *testing.T) {
+	le32 := func(n int) string { return string(binary.LittleEndian.AppendUint32(nil, uint32(n))) }
+	chain := func(n int) (probe.Found, error) {
+		d := probetest.NewDisk(64 << 20)
+		d.Plant(446, "\x00\x00\x00\x00\x05\x00\x00\x00"+le32(2048)+le32(100000))
+		d.Plant(510, "\x55\xaa")
+		for i := range n {
+			at := int64(2048 + 100*i)
+			next := ""
+			if i < n-1 {
+				next = "\x00\x00\x00\x00\x05\x00\x00\x00" + le32(100*(i+1)) + le32(100)
+			}
+			d.Plant(at*512+446, "\x00\x00\x00\x00\x83\x00\x00\x00"+le32(8)+le32(80)+next)
+			d.Plant(at*512+510, "\x55\xaa")
+		}
+		d.Plant(2056*512, "XFSB")
+		return probe.Look(d, d.Size, 512)
+	}
+	f, err := chain(3)
+	if err != nil || len(f.Partitions) != 3 || f.Partitions[2].Number != 7 || f.Partitions[2].Start != 2256*512 || len(f.Signatures) != 2 || f.Signatures[1].Type != "xfs" {
+		t.Errorf("got %+v, %v", f, err)
+	}
+	if f, err := chain(300); err == nil {
+		t.Errorf("got %d partitions", len(f.Partitions))
+	}
+}
+
+// TestVouching is what a mark vouches for, and what not.
+func TestVouching(t *testing.T) {
+	const size = 64 << 20
+	var server disklayout.UUID
+	copy(server[:], "some server here")
+	guid := disklayout.UUID{'3', '2', '1', '0', '5', '4', '7', '6', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'} // of header
+	for name, c := range map[string]struct {
+		plant func(d *probetest.Disk)
+		want  []string // types with the stamp
+	}{
+		"alone":                   {func(*probetest.Disk) {}, []string{probe.MarkType}},
+		"what is in its parts":    {func(d *probetest.Disk) { d.Plant(2<<20, "\x5e\xf1\xab\x2f") }, []string{probe.MarkType, "VMFS"}},
+		"not what is before them": {func(d *probetest.Disk) { d.Plant(0, "XFSB") }, []string{probe.MarkType}},
+		"not what is behind them": {func(d *probetest.Disk) { d.Plant(size-1024, "NVIDIA") }, []string{probe.MarkType}},
+		"its own table":           {func(d *probetest.Disk) { d.Plant(512, header(512, 0, 2, nil, 0)) }, []string{"gpt", probe.MarkType}},
+		"a damaged table":         {func(d *probetest.Disk) { d.Plant(512, "EFI PART") }, []string{"gpt", probe.MarkType}},
+		"not under an MBR": {func(d *probetest.Disk) {
+			d.Plant(510, "\x55\xaa")
+			d.Plant(2<<20, "\x5e\xf1\xab\x2f")
+		}, []string{probe.MarkType}},
+	} {
+		d := probetest.NewDisk(size)
+		m := probe.Mark{Stamp: disklayout.Stamp{Server: server, Epoch: 3}, Disk: guid, Parts: []probe.Place{{Start: 1 << 20, Size: 8 << 20}}}
+		d.Plant(probe.MarkOffset, string(m.Bytes()))
+		c.plant(d)
+		f, err := probe.Look(d, size, 512)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range f.Signatures {
+			if s.Stamp == m.Stamp.String() {
+				got = append(got, s.Type)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: it vouches for %q, want %q, of %+v", name, got, c.want, f.Signatures)
+		}
+	}
+	d := probetest.NewDisk(size)
+	m := probe.Mark{Stamp: disklayout.Stamp{Server: server}, Disk: disklayout.UUID{1}}
+	d.Plant(probe.MarkOffset, string(m.Bytes()))
+	d.Plant(512, header(512, 0, 2, nil, 0))
+	if f, err := probe.Look(d, size, 512); err != nil || f.Vouched || f.Signatures[0].Stamp != "" {
+		t.Errorf("it vouches for somebody else's table: %+v, %v", f, err)
+	}
+	torn := m.Bytes()
+	torn[30] ^= 1
+	if probe.ParseMark(torn) != nil || probe.ParseMark(nil) != nil {
+		t.Error("a mark with a wrong checksum is read")
+	}
+}
+
 func TestALargeTableIsNotLookedAt(t *testing.T) {
 	d := probetest.NewDisk(64 << 20)
 	d.Plant(512, header(512, 0, 2, nil, 1<<20))
