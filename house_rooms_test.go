@@ -65,7 +65,7 @@ var (
 		{"go.etcd.io/bbolt", []string{"cmd/internal/store"}},
 		{"github.com/jackc/pgx/v5", []string{"cmd/internal/store"}},
 		{"github.com/danielgtaylor/huma/v2", []string{"cmd/internal/server"}},
-		{"github.com/prometheus/client_golang", []string{"cmd/internal/server"}},
+		{"github.com/prometheus/client_golang", []string{"cmd/internal/server", "cmd/internal/booting"}},
 		{"github.com/coder/websocket", []string{"cmd/internal"}},
 		{"github.com/spf13/cobra", []string{"cmd/ingot", "cmd/ingotd", "cmd/internal"}},
 		{"github.com/itchyny/gojq", []string{"cmd/ingot", "cmd/internal"}},

@@ -84,6 +84,19 @@ func (h *Boothouse) fill(ctx context.Context, c BooterConfig, links []booter.Lin
 	return nil
 }
 
+// BooterPin is the pin of the key that the agents' sessions show. At the first start
+// there is none yet, and the key is made.
+func BooterPin(c BooterConfig, out Outside) (string, error) {
+	if err := os.MkdirAll(c.State, 0o700); err != nil {
+		return "", err
+	}
+	cert, err := pin.SelfSigned(pin.Maker{Dir: c.State, Names: []string{c.Address.String()}, Now: out.Now, Entropy: out.Entropy}, out.Log)
+	if err != nil {
+		return "", err
+	}
+	return cert.Pin().String(), nil
+}
+
 // Address is where DHCP is answered.
 func (h *Boothouse) Address() netip.AddrPort { return h.at }
 

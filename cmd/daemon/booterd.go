@@ -37,6 +37,7 @@ type Booterd struct {
 	HTTP      net.Listener
 	Session   *Listener
 	Local     *Listener // for callers on this host
+	Metrics   net.Listener
 	// Transfer opens the socket of one TFTP transfer; nil takes a UDP socket.
 	Transfer func(local netip.AddrPort) (net.PacketConn, error)
 	System   System
@@ -150,5 +151,9 @@ func (b *Booterd) sessions(ctx context.Context, g *parts, setups *booting.Setups
 	if b.Local != nil {
 		web := &serve.Server{Handler: b.Desk.Local(), Log: b.Log}
 		g.serve(func() error { return web.Serve(ctx, *b.Local) })
+	}
+	if b.Metrics != nil {
+		web := &serve.Server{Handler: b.Desk.Metrics(), Log: b.Log}
+		g.serve(func() error { return web.Serve(ctx, Listener{Listener: b.Metrics}) })
 	}
 }

@@ -13,7 +13,8 @@ import (
 
 // Local serves who is on the booter's host, by its Unix socket: GET /v1/why/{mac} is
 // an [Account], POST /v1/explain takes a packet in hexadecimal and answers with what
-// it would come to, [Tried], and GET /v1/counts is [Desk.Counts].
+// it would come to, [Tried], GET /v1/counts is [Desk.Counts], and GET /metrics
+// [Desk.Metrics].
 func (d *Desk) Local() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, map[string]string{"status": "alive"}) })
@@ -27,6 +28,7 @@ func (d *Desk) Local() http.Handler {
 		say(w, d.Why(mac))
 	})
 	mux.HandleFunc("POST /v1/explain", d.explain)
+	mux.Handle("GET /metrics", d.Metrics())
 	mux.Handle("/", httpop.NotFound())
 	return mux
 }

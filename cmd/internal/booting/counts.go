@@ -13,10 +13,22 @@ type counts struct {
 	by map[string]uint64
 }
 
-// Answered is the name under which answers are counted.
-const Answered = "answered"
+// What is counted beside the reasons of silence.
+const (
+	Answered = "answered"
+	Stranger = "stranger" // nobody has that address or token
+	Absent   = "absent"   // no such file for this machine
+	Broken   = "failed"   // it could not be read
+)
 
-func (c *counts) packet(why booter.Silence) { c.add("dhcp", string(why)) }
+// The stages of a boot at which a machine is served, as they are counted and reported.
+const (
+	stageDHCP = "dhcp"
+	stageTFTP = "tftp"
+	stageHTTP = "http"
+)
+
+func (c *counts) packet(why booter.Silence) { c.add(stageDHCP, string(why)) }
 
 // add counts one outcome of a stage; "" is an answer.
 func (c *counts) add(stage, outcome string) {

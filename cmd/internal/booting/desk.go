@@ -2,6 +2,7 @@ package booting
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ingotmetal/ingot/booter"
@@ -21,6 +22,8 @@ type Desk struct {
 	wake   chan struct{} // something waits to be told
 	counts counts
 
+	sessions atomic.Int64 // of agents that proved their key
+
 	mu      sync.Mutex
 	world   *World
 	policy  *booter.Policy
@@ -30,11 +33,12 @@ type Desk struct {
 	history *history
 	seen    Seen
 	served  Served
+	heard   time.Time // the control plane
 }
 
 // NewDesk is a desk that knows nothing of the site yet, and is silent to all.
 func NewDesk(p Place, store *images.Store, key bootscript.Key, now func() time.Time) *Desk {
-	d := &Desk{place: p, store: store, key: key, now: now, wake: make(chan struct{}, 1), memory: booter.NewMemory(p.Limits), history: newHistory(), world: NewWorld(api.BootSnapshot{})}
+	d := &Desk{place: p, store: store, key: key, now: now, wake: make(chan struct{}, 1), memory: booter.NewMemory(p.Limits), history: newHistory(), world: NewWorld(api.BootSnapshot{}), heard: now()}
 	d.restage()
 	return d
 }
@@ -111,7 +115,7 @@ func (d *Desk) note(p *dhcp4.Packet, r booter.Reply, why booter.Silence, now tim
 	client, shaped := d.policy.Client(&p.Request, now)
 	past := d.history.of(p.MAC)
 	past.packet, past.client = kept(p.Request), client
-	past.add(Moment{Time: now, Stage: "dhcp", What: messageName(p.Type), Silence: why, Image: r.Image, Detail: string(client.Stage)})
+	past.add(Moment{Time: now, Stage: stageDHCP, What: messageName(p.Type), Silence: why, Image: r.Image, Detail: string(client.Stage)})
 	if shaped && (why == booter.NoRecord || why == booter.StateDiscovered) {
 		var arch booter.Arch
 		if len(p.Archs) > 0 {
@@ -122,7 +126,7 @@ func (d *Desk) note(p *dhcp4.Packet, r booter.Reply, why booter.Silence, now tim
 		return
 	}
 	if s, ok := d.world.boots[p.MAC]; ok && shaped {
-		d.report(s, "dhcp", r.Image, why, now)
+		d.report(s, stageDHCP, r.Image, why, now)
 	}
 }
 

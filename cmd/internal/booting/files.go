@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/ingotmetal/ingot/booter"
@@ -17,12 +18,13 @@ import (
 
 // asked is a request for a file that was granted.
 type asked struct {
-	path bootscript.Path
-	mac  booter.MAC
-	who  served
-	boot booter.Boot
-	net  netip.Prefix
-	via  netip.Addr
+	path  bootscript.Path
+	named bool // path is one
+	mac   booter.MAC
+	who   served
+	boot  booter.Boot
+	net   netip.Prefix
+	via   netip.Addr
 }
 
 // errStranger is a client that is nobody here.
@@ -36,26 +38,51 @@ func (d *Desk) grant(stage, name string, from netip.Addr) (asked, booter.Silence
 	defer d.mu.Unlock()
 	mac, known := d.who(path.Token, from)
 	if !known {
-		d.counts.add(stage, "stranger")
+		d.counts.add(stage, Stranger)
 		return asked{}, "", errStranger
 	}
 	s := d.world.boots[mac]
 	boot, why := d.policy.Boot(s.rec)
-	a := asked{path: path, mac: mac, who: s, boot: boot}
+	a := asked{path: path, named: ok, mac: mac, who: s, boot: boot}
 	a.net, a.via = d.world.network(s)
-	var err error
 	if why == "" && (!ok || path.Leaf == bootscript.File && path.Image != boot.Image) {
-		err = fs.ErrNotExist
+		return a, why, fs.ErrNotExist
 	}
+	return a, why, nil
+}
+
+// fetch is what a client that asks for a name is served: a file, or a script.
+func (d *Desk) fetch(stage, name string, from netip.Addr) (blob *images.Blob, text []byte, a asked, why booter.Silence, err error) {
+	a, why, err = d.grant(stage, name, from)
+	if errors.Is(err, errStranger) {
+		return nil, nil, a, "", err
+	}
+	if err == nil && why == "" {
+		blob, text, err = d.opened(a)
+	}
+	d.remember(stage, a, why, err)
+	return blob, text, a, why, err
+}
+
+// remember notes what came of a request. What was not served for want of a file is no
+// boot, and firmware asks for many names: it is not told to the control plane.
+func (d *Desk) remember(stage string, a asked, why booter.Silence, err error) {
 	now := d.now()
-	m := Moment{Time: now, Stage: stage, What: leafText(path, ok), Silence: why, Image: boot.Image}
-	if err != nil {
-		m.Detail = "no such file for this machine"
+	m := Moment{Time: now, Stage: stage, What: leafText(a.path, a.named), Silence: why, Image: a.boot.Image}
+	outcome := string(why)
+	switch {
+	case err != nil && errors.Is(gone(err), fs.ErrNotExist):
+		outcome, m.Detail = Absent, "no such file for this machine"
+	case err != nil:
+		outcome, m.Detail = Broken, "it could not be read"
 	}
-	d.history.of(mac).add(m)
-	d.counts.add(stage, string(why))
-	d.report(s, stage, boot.Image, why, now)
-	return a, why, err
+	d.counts.add(stage, outcome)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.history.of(a.mac).add(m)
+	if err == nil {
+		d.report(a.who, stage, a.boot.Image, why, now)
+	}
 }
 
 // leafText is a path without its token, which is a secret of the machine.
@@ -117,6 +144,18 @@ func (d *Desk) disk(sha256 string) (*images.Blob, error) {
 	return nil, fs.ErrNotExist
 }
 
+// disks are the disk images that are staged, as a layout names them.
+func (d *Desk) disks() []string {
+	var out []string
+	for _, i := range d.store.List() {
+		if f, ok := i.File(i.Disk); ok && i.Flaw == nil {
+			out = append(out, "sha256:"+f.SHA256)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // script is the iPXE script of a machine.
 func (d *Desk) script(a asked) ([]byte, error) {
 	i, err := d.store.Image(a.boot.Image)
@@ -155,21 +194,15 @@ func (d *Desk) platform(a asked) booter.Platform {
 
 // Resolve is what HTTP serves; see [httpboot.Handler].
 func (d *Desk) Resolve(_ context.Context, r httpboot.Request) (httpboot.Content, error) {
-	a, why, err := d.grant("http", r.Path, r.Source)
-	if errors.Is(err, errStranger) {
+	blob, text, a, why, err := d.fetch(stageHTTP, r.Path, r.Source)
+	switch {
+	case errors.Is(err, errStranger):
 		return httpboot.Content{}, &httpboot.Denied{Why: err.Error()}
-	}
-	if err != nil {
+	case err != nil:
 		return httpboot.Content{}, err
-	}
-	if why != "" {
+	case why != "":
 		return httpboot.Content{}, &httpboot.Denied{Why: string(why)}
-	}
-	blob, text, err := d.opened(a)
-	if err != nil {
-		return httpboot.Content{}, err
-	}
-	if blob == nil {
+	case blob == nil:
 		return httpboot.Text("text/plain; charset=utf-8", text), nil
 	}
 	return httpboot.Content{Body: blob, Size: blob.Size(), Digest: blob.SHA256(), Type: httpboot.TypeOf(a.path.String(), ""), Modified: blob.ModTime()}, nil
@@ -181,23 +214,23 @@ func (d *Desk) Admit(_ context.Context, r tftp.Request) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	_, ok := d.who(path.Token, r.Client.Addr())
+	if !ok {
+		d.counts.add(stageTFTP, Stranger)
+	}
 	return ok
 }
 
 // Open opens a file for TFTP.
 func (d *Desk) Open(_ context.Context, r tftp.Request) (tftp.File, error) {
-	a, why, err := d.grant("tftp", r.Name, r.Client.Addr())
-	if errors.Is(err, errStranger) || why != "" {
+	blob, text, _, why, err := d.fetch(stageTFTP, r.Name, r.Client.Addr())
+	switch {
+	case errors.Is(err, errStranger):
+		return nil, &tftp.Silent{Reason: Stranger}
+	case why != "":
 		return nil, &tftp.Silent{Reason: string(why)}
-	}
-	if err != nil {
-		return nil, err
-	}
-	blob, text, err := d.opened(a)
-	if err != nil {
+	case err != nil:
 		return nil, gone(err)
-	}
-	if blob == nil {
+	case blob == nil:
 		return memory{io.NewSectionReader(strings.NewReader(string(text)), 0, int64(len(text)))}, nil
 	}
 	return blob, nil

@@ -98,6 +98,7 @@ func (f *Follower) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	f.Desk.Heard()
 	same := true
 	f.Desk.Change(func(w *World) *World { same = w.Take(delta); return w })
 	if !same {
@@ -114,6 +115,7 @@ func (f *Follower) fetch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	f.Desk.Heard()
 	f.Log.Info("the site was fetched", "revision", s.Revision, "records", len(s.Boots))
 	f.Desk.Change(func(*World) *World { return NewWorld(s) })
 	return f.moved()

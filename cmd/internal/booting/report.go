@@ -98,17 +98,18 @@ func (r *Reporter) boots(ctx context.Context, force bool) error {
 	}
 	d.mu.Unlock()
 	slices.Sort(staged)
-	if len(queue) == 0 && !force && slices.Equal(staged, r.staged) {
+	disks := d.disks()
+	if len(queue) == 0 && !force && slices.Equal(slices.Concat(staged, disks), r.staged) {
 		return nil
 	}
 	in := api.ReportBoots{}
-	in.Body.Booter, in.Body.Boots, in.Body.Staged = d.place.Name, queue, staged
+	in.Body.Booter, in.Body.Boots, in.Body.Staged, in.Body.Disks = d.place.Name, queue, staged, disks
 	if in.Body.Boots == nil {
 		in.Body.Boots = []api.ServedOnce{}
 	}
 	if _, err := api.BooterBoots.Call(ctx, r.Client, &in); err != nil {
 		return err
 	}
-	r.staged = staged
+	r.staged = slices.Concat(staged, disks)
 	return nil
 }

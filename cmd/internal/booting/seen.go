@@ -20,7 +20,6 @@ const (
 type Seen struct {
 	by    map[booter.MAC]*api.SeenBoot
 	dirty bool // something is there that was not reported
-	fresh bool // a MAC is there that was not reported
 }
 
 // Note takes a sighting in. When there are too many, the one seen longest ago goes.
@@ -35,7 +34,7 @@ func (s *Seen) Note(r booter.Request, arch booter.Arch, now time.Time) {
 			s.forgetOldest()
 		}
 		b = &api.SeenBoot{MAC: r.MAC.String(), FirstSeen: now}
-		s.by[r.MAC], s.fresh = b, true
+		s.by[r.MAC] = b
 	}
 	b.LastSeen, b.Arch, b.Relay = now, int(arch), addrText(r.RelayIP)
 	if r.UUID != ([16]byte{}) {
@@ -74,7 +73,7 @@ func (s *Seen) Report(now time.Time) ([]api.SeenBoot, bool) {
 	if !s.dirty {
 		return nil, false
 	}
-	s.dirty, s.fresh = false, false
+	s.dirty = false
 	out := make([]api.SeenBoot, 0, len(s.by))
 	for _, b := range s.by {
 		out = append(out, *b)
@@ -82,6 +81,9 @@ func (s *Seen) Report(now time.Time) ([]api.SeenBoot, bool) {
 	slices.SortFunc(out, func(a, b api.SeenBoot) int { return slices.Compare([]byte(a.MAC), []byte(b.MAC)) })
 	return out, true
 }
+
+// Len is how many are remembered.
+func (s *Seen) Len() int { return len(s.by) }
 
 // Again says that the last report did not arrive.
 func (s *Seen) Again() { s.dirty = true }

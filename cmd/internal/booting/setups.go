@@ -82,6 +82,7 @@ func (s *Setups) replace(m *Machine) *Machine {
 	}
 	old := s.lines[m.server]
 	s.lines[m.server] = m
+	s.Desk.sessions.Store(int64(len(s.lines)))
 	return old
 }
 
@@ -91,6 +92,7 @@ func (m *Machine) Leave() {
 	defer m.setups.mu.Unlock()
 	if m.setups.lines[m.server] == m {
 		delete(m.setups.lines, m.server)
+		m.setups.Desk.sessions.Store(int64(len(m.setups.lines)))
 	}
 }
 

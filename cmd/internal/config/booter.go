@@ -3,8 +3,16 @@ package config
 import (
 	"net/netip"
 	"path/filepath"
+	"regexp"
+	"slices"
 
 	"github.com/ingotmetal/ingot/booter"
+	"github.com/ingotmetal/ingot/cmd/internal/pin"
+)
+
+var (
+	interfaceName = regexp.MustCompile(`^[^/\s]{1,15}$`)       // as the kernel takes them
+	chainClass    = regexp.MustCompile(`^[\x20-\x7e]{0,255}$`) // option 77 is at most so long
 )
 
 // A Booter is one file of booterd.
@@ -69,17 +77,24 @@ func (b Booter) Filled() Booter {
 	return b
 }
 
+// faults looks at no file: whether a path leads somewhere is found out by who opens it.
 func (b Booter) faults() []*Invalid {
 	j := &judge{}
 	j.want(tenantName.MatchString(b.Name), "name", "want 1-128 of A-Z, a-z, 0-9, '.', '_', ':' and '-'")
 	j.path("state", b.State)
 	j.path("images", b.Images)
 	j.want(isAddress(b.Server.Address), "server.address", "want host:port of the control plane, such as ingot.example.net:8443")
-	j.want(b.Server.Pin != "", "server.pin", "want the pin that ingotd pin shows")
+	_, badPin := pin.Parse(b.Server.Pin)
+	j.want(badPin == nil, "server.pin", "want the pin that ingotd pin shows: sha256/ and 44 characters")
 	j.path("server.booter_key_file", b.Server.BooterKey)
 	j.path("server.enroll_key_file", b.Server.EnrollKey)
 	j.want(b.Address.Is4() && !b.Address.IsUnspecified() && !b.Address.IsMulticast(), "address", "want this host's own IPv4 address on the admin network")
 	j.want(booter.Gate(b.Loader) == nil, "loader", "want an image's name: 1-64 letters, digits and . _ -")
+	for i, name := range b.Interfaces {
+		j.want(interfaceName.MatchString(name), item("interfaces", i), "want the name of an interface")
+		j.want(!slices.Contains(b.Interfaces[:i], name), item("interfaces", i), "is given twice")
+	}
+	j.want(chainClass.MatchString(b.DHCP.ChainClass), "dhcp.chain_class", "want 1-255 printable characters")
 	for i, a := range b.DHCP.DNS {
 		j.want(a.Is4(), item("dhcp.dns", i), "want an IPv4 address")
 	}
@@ -89,6 +104,7 @@ func (b Booter) faults() []*Invalid {
 	j.want(b.Listen.PXE == None || isAddress(b.Listen.PXE), "listen.pxe", "want host:port, or none")
 	if b.Listen.Unix != None {
 		j.path("listen.unix", b.Listen.Unix)
+		j.want(len(b.Listen.Unix) <= 107, "listen.unix", "want at most 107 bytes: the kernel takes no longer path")
 	}
 	j.want(b.Metrics == "" || isAddress(b.Metrics), "metrics", "want host:port, such as 127.0.0.1:9470")
 	j.oneOf("log.level", b.Log.Level, "debug", "info", "warn", "error")

@@ -1,8 +1,8 @@
-// Package config is the configuration file of ingotd: YAML, read strictly, every
-// error at once, with the line and the name of the field it is about.
+// Package config is the configuration files of ingotd and booterd: YAML, read strictly,
+// every error at once, with the line and the name of the field it is about.
 //
-// The zero Config works: Filled gives each empty field its default. A secret never
-// stands in the file; a field names the file that holds it.
+// The zero Config works, and a Booter needs little: Filled gives each empty field its
+// default. A secret never stands in a file; a field names the file that holds it.
 package config
 
 import (

@@ -75,6 +75,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		}
 	}
 	visit(reflect.TypeFor[Config](), "")
+	visit(reflect.TypeFor[Booter](), "")
 }
 
 // everything is a file that sets every field.

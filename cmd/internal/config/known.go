@@ -40,7 +40,7 @@ func (w *walker) unknown(key *goyaml.Node, t reflect.Type, path string) {
 	what := "is no field here"
 	if near := nearest(key.Value, fieldNames(t)); near != "" {
 		what += "; did you mean " + join(path, near) + "?"
-	} else if home := elsewhere(key.Value, reflect.TypeFor[Config](), ""); home != "" {
+	} else if home := elsewhere(key.Value, w.of, ""); home != "" {
 		what += "; there is " + home
 	}
 	w.faults = append(w.faults, &Invalid{File: w.file, Line: key.Line, Path: join(path, clip(key.Value)), What: what, Known: fieldNames(t)})

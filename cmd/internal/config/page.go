@@ -3,34 +3,40 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"reflect"
 	"strings"
 )
 
-// Page is the reference of every field, as Markdown, made from the types.
+// Page is the reference of every field of ingotd's file, as Markdown, made from the
+// types.
 func Page() string {
+	return page("ingotd", "Every field may be left out.", "Durations are written as in Go (90s, 15m, 2160h), file modes in octal (0660). Paths\nare absolute.", Default())
+}
+
+// BooterPage is Page for booterd's file.
+func BooterPage() string {
+	return page("booterd", "What is not required may be left out.", "Paths are absolute.", DefaultBooter())
+}
+
+func page(program, may, forms string, def any) string {
 	var b strings.Builder
-	b.WriteString(pageHead)
+	fmt.Fprintf(&b, pageHead, program, may)
 	b.WriteString("| field | kind | default | meaning |\n|---|---|---|---|\n")
-	rows(&b, reflect.ValueOf(Default()), "")
-	b.WriteString(pageTail)
+	rows(&b, reflect.ValueOf(def), "")
+	fmt.Fprintf(&b, "\n%s See contrib/%s.yaml for an example.\n", forms, program)
 	return b.String()
 }
 
-const pageHead = `# Configuration of ingotd
+const pageHead = `# Configuration of %s
 
 Made from the types in cmd/internal/config by its tests; do not edit.
 
-The file is YAML. Every field may be left out. An unknown field, a field given
+The file is YAML. %s An unknown field, a field given
 twice or a value of the wrong kind is an error, and all errors are reported at once,
 each with its line. Anchors and aliases are not understood. No secret stands in the
 file: a field names the file that holds it.
 
-`
-
-const pageTail = `
-Durations are written as in Go (90s, 15m, 2160h), file modes in octal (0660). Paths
-are absolute. See contrib/ingotd.yaml for an example.
 `
 
 func rows(b *strings.Builder, v reflect.Value, path string) {
@@ -52,6 +58,8 @@ func kind(t reflect.Type) string {
 		return "duration"
 	case reflect.TypeFor[Mode]():
 		return "mode"
+	case reflect.TypeFor[netip.Addr]():
+		return "address"
 	}
 	switch t.Kind() {
 	case reflect.Struct:

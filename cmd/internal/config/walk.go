@@ -167,6 +167,8 @@ func wanted(t reflect.Type) string {
 		return "a file mode in octal such as 0660"
 	case reflect.TypeFor[netip.Prefix]():
 		return "an address prefix such as 10.0.0.0/8"
+	case reflect.TypeFor[netip.Addr]():
+		return "an address such as 192.0.2.2"
 	}
 	switch t.Kind() {
 	case reflect.Bool:
