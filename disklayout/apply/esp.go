@@ -12,13 +12,19 @@ import (
 // espLabel is the volume label of the EFI system partition.
 const espLabel = "ESP"
 
-// tries is how many sizes are tried for a FAT, each a cluster smaller: for some
+// tries is how many sizes are tried for a FAT, each 32 KiB smaller: for some
 // sizes go-diskfs makes a FAT that has too few entries for its clusters.
 const tries = 4
+
+// maxESP bounds the memory that a FAT is made in: 8 MiB for each of its tables.
+const maxESP = 64 * disklayout.GiB
 
 // esp makes an empty FAT32 for p in memory. Its serial is of p's GUID, so that
 // equal plans give equal bytes.
 func esp(p *disklayout.Part, sector uint32) (pieces, error) {
+	if p.Size > maxESP {
+		return nil, refuse(ESPUnsupported, "", fmt.Sprintf("an ESP of %d bytes is over %d", p.Size, uint64(maxESP)), nil)
+	}
 	var why error
 	size := p.Size
 	for range tries {

@@ -57,17 +57,25 @@ func (m *memory) WriteAt(b []byte, at int64) (int, error) {
 	return len(b), nil
 }
 
-// pieces are the written pages, moved to where the memory lies on a disk, in
-// pieces of at most a MiB. The last page may reach over the memory's end.
+// pieceSize is how much of a memory is written at once.
+const pieceSize = 1 << 20
+
+// pieces are the written pages, moved to where the memory lies on a disk and put
+// together where they touch.
 func (m *memory) pieces(start uint64) pieces {
 	var out pieces
-	for _, n := range slices.Sorted(maps.Keys(m.pages)) {
-		at, b := start+uint64(n)*page, m.pages[n][:min(page, m.size-n*page)]
-		if last := len(out) - 1; last >= 0 && out[last].end() == at && len(out[last].bytes) < 1<<20 {
-			out[last].bytes = append(out[last].bytes, b...)
-			continue
+	for all := slices.Sorted(maps.Keys(m.pages)); len(all) > 0; {
+		n := 1
+		for n < len(all) && n < pieceSize/page && all[n] == all[0]+int64(n) {
+			n++
 		}
-		out = append(out, piece{at, slices.Clone(b)})
+		b := make([]byte, 0, n*page)
+		for _, p := range all[:n] {
+			b = append(b, m.pages[p]...)
+		}
+		at := all[0] * page
+		out = append(out, piece{start + uint64(at), b[:min(int64(len(b)), m.size-at)]})
+		all = all[n:]
 	}
 	return out
 }
