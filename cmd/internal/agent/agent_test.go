@@ -91,16 +91,13 @@ func (w *world) row() string {
 func TestEnrolment(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.serving = slowly
-		a, _ := w.boot()
-		if err := a.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.approved(t)
 		if got, want := w.happened(), "proven clock announce setup progress sentinel done restart"; got != want || w.row() != "approved" {
 			t.Errorf("%s, want %s; the row is %s\n%s", got, want, w.row(), w.logs.String())
 		}
 		w.said = nil
 		writes := w.disk.writes
-		a, _ = w.boot()
+		a, _ := w.boot()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if err := a.Run(ctx); err == nil {

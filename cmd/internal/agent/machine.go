@@ -10,6 +10,7 @@ import (
 	"github.com/ingotmetal/ingot/disklayout"
 	"github.com/ingotmetal/ingot/disklayout/apply"
 	"github.com/ingotmetal/ingot/liveness/session"
+	"github.com/ingotmetal/ingot/statemachine/registration"
 )
 
 // A Machine is the machine that the agent runs on. Its methods are called by several
@@ -31,7 +32,8 @@ type NIC struct {
 	MAC  string `json:"mac"`
 }
 
-// who reads the machine's UUID, which must be one (REG-9).
+// who reads the machine's UUID, which must be one (REG-9): as its firmware says it,
+// and in the byte order in which plans and stamps name it (EDGE-13).
 func who(m Machine) (string, disklayout.UUID, error) {
 	text, err := m.UUID()
 	if err != nil {
@@ -45,7 +47,7 @@ func who(m Machine) (string, disklayout.UUID, error) {
 	if placeholder(text) {
 		return "", u, &Unidentified{"its firmware gives the placeholder " + text + ", which other machines give too"}
 	}
-	return text, u, nil
+	return text, disklayout.UUID(registration.ServerID(u).Key()), nil
 }
 
 func placeholder(uuid string) bool {
