@@ -75,6 +75,7 @@ type ReportBoots struct {
 		Booter string       `json:"booter" minLength:"1" maxLength:"128" pattern:"^[A-Za-z0-9._:-]+$"`
 		Boots  []ServedOnce `json:"boots" maxItems:"256"`
 		Staged []string     `json:"staged" maxItems:"1024" doc:"images that it can serve, whole and checked; replaces what it said before"`
+		Disks  []string     `json:"disks,omitempty" maxItems:"1024" doc:"disk images that it can serve, each sha256: and its digest; replaces too"`
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ingotmetal/ingot/cmd/internal/cli"
+	"github.com/ingotmetal/ingot/cmd/internal/demo"
 )
 
 func main() {
@@ -35,6 +37,9 @@ func world() cli.World {
 		Entropy:     rand.Reader,
 		Dial:        (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 	}
+	w.Demo = func(ctx context.Context, d cli.Demo) error {
+		return demo.Run(ctx, demoWorld(w.OutTerminal), demo.Options{Machines: d.Machines, JSON: d.JSON, Keep: d.Keep, Fault: demo.Fault(d.Fault)})
+	}
 	if fd := int(os.Stdin.Fd()); term.IsTerminal(fd) {
 		w.Prompt = func(question string) ([]byte, error) { return prompt(fd, question) }
 	}
@@ -42,6 +47,17 @@ func world() cli.World {
 		w.Version = info.Main.Version
 	}
 	return w
+}
+
+// demoWorld is this process's for a demo.
+func demoWorld(terminal bool) demo.World {
+	return demo.World{Out: os.Stdout, Terminal: terminal && os.Getenv("NO_COLOR") == "", Now: time.Now, Entropy: rand.Reader, Listen: net.Listen, Dial: net.Dial,
+		DialFrom: func(ctx context.Context, from netip.Addr, network, address string) (net.Conn, error) {
+			return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()}, Timeout: 10 * time.Second}).DialContext(ctx, network, address)
+		},
+		Packet: func(ctx context.Context, network, address string) (net.PacketConn, error) {
+			return (&net.ListenConfig{}).ListenPacket(ctx, network, address)
+		}}
 }
 
 // prompt asks on the terminal, without echo.

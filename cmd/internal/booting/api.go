@@ -4,16 +4,16 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
-	"net/netip"
 
 	"github.com/ingotmetal/ingot/booter"
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/booting/account"
 	"github.com/ingotmetal/ingot/cmd/internal/server/httpop"
 )
 
 // Local serves who is on the booter's host, by its Unix socket: GET /v1/why/{mac} is
-// an [Account], POST /v1/explain takes a packet in hexadecimal and answers with what
-// it would come to, [Tried], GET /v1/counts is [Desk.Counts], and GET /metrics
+// an [account.Account], POST /v1/explain takes a packet in hexadecimal and answers with what
+// it would come to, [account.Verdict], GET /v1/counts is [Desk.Counts], and GET /metrics
 // [Desk.Metrics].
 func (d *Desk) Local() http.Handler {
 	mux := http.NewServeMux()
@@ -33,20 +33,9 @@ func (d *Desk) Local() http.Handler {
 	return mux
 }
 
-// Explain is the body of POST /v1/explain.
-type Explain struct {
-	Packet    string         `json:"packet"` // UDP payload, in hexadecimal
-	Interface string         `json:"interface,omitempty"`
-	Source    netip.AddrPort `json:"source,omitzero"`
-	BootPort  bool           `json:"boot_port,omitempty"` // to port 4011
-}
-
-// maxExplain bounds that body.
-const maxExplain = 16 << 10
-
 func (d *Desk) explain(w http.ResponseWriter, r *http.Request) {
-	var in Explain
-	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxExplain))
+	var in account.Packet
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, account.MaxPacket))
 	dec.DisallowUnknownFields()
 	err := dec.Decode(&in)
 	raw, badHex := hex.DecodeString(in.Packet)

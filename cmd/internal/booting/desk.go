@@ -10,6 +10,7 @@ import (
 	"github.com/ingotmetal/ingot/booter/dhcp4"
 	"github.com/ingotmetal/ingot/booter/images"
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/booting/account"
 )
 
 // A Desk answers machines. It is safe for concurrent use: each answer takes
@@ -115,7 +116,7 @@ func (d *Desk) note(p *dhcp4.Packet, r booter.Reply, why booter.Silence, now tim
 	client, shaped := d.policy.Client(&p.Request, now)
 	past := d.history.of(p.MAC)
 	past.packet, past.client = kept(p.Request), client
-	past.add(Moment{Time: now, Stage: stageDHCP, What: messageName(p.Type), Silence: why, Image: r.Image, Detail: string(client.Stage)})
+	past.add(account.Moment{Time: now, Stage: stageDHCP, What: messageName(p.Type), Silence: why, Image: r.Image, Detail: string(client.Stage)})
 	if shaped && (why == booter.NoRecord || why == booter.StateDiscovered) {
 		var arch booter.Arch
 		if len(p.Archs) > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/ingotmetal/ingot/booter/httpboot"
 	"github.com/ingotmetal/ingot/booter/images"
 	"github.com/ingotmetal/ingot/booter/tftp"
+	"github.com/ingotmetal/ingot/cmd/internal/booting/account"
 )
 
 // asked is a request for a file that was granted.
@@ -68,7 +69,7 @@ func (d *Desk) fetch(stage, name string, from netip.Addr) (blob *images.Blob, te
 // boot, and firmware asks for many names: it is not told to the control plane.
 func (d *Desk) remember(stage string, a asked, why booter.Silence, err error) {
 	now := d.now()
-	m := Moment{Time: now, Stage: stage, What: leafText(a.path, a.named), Silence: why, Image: a.boot.Image}
+	m := account.Moment{Time: now, Stage: stage, What: leafText(a.path, a.named), Silence: why, Image: a.boot.Image}
 	outcome := string(why)
 	switch {
 	case err != nil && errors.Is(gone(err), fs.ErrNotExist):

@@ -3,9 +3,9 @@ package booting
 import (
 	"container/list"
 	"net/netip"
-	"time"
 
 	"github.com/ingotmetal/ingot/booter"
+	"github.com/ingotmetal/ingot/cmd/internal/booting/account"
 )
 
 // The bounds of what is remembered for people.
@@ -13,16 +13,6 @@ const (
 	historyMACs = 4096
 	historyEach = 32
 )
-
-// A Moment is one packet or request of a machine, and what came of it.
-type Moment struct {
-	Time    time.Time      `json:"time"`
-	Stage   string         `json:"stage"` // dhcp, tftp, http
-	What    string         `json:"what"`  // message type or path without its token
-	Silence booter.Silence `json:"silence,omitempty"`
-	Image   string         `json:"image,omitempty"`
-	Detail  string         `json:"detail,omitempty"`
-}
 
 // history is the last moments of the machines that were heard of last.
 type history struct {
@@ -32,7 +22,7 @@ type history struct {
 
 type past struct {
 	mac     booter.MAC
-	moments []Moment // a ring once it is full
+	moments []account.Moment // a ring once it is full
 	next    int
 	packet  booter.Request // the last one of DHCP, for why-silent
 	client  booter.Client
@@ -56,7 +46,16 @@ func (h *history) of(mac booter.MAC) *past {
 	return p
 }
 
-func (p *past) add(m Moment) {
+// heard is the past of a machine of which a packet of DHCP was kept, or nil.
+func (h *history) heard(mac booter.MAC) *past {
+	e, ok := h.by[mac]
+	if !ok || e.Value.(*past).packet.MAC != mac {
+		return nil
+	}
+	return e.Value.(*past)
+}
+
+func (p *past) add(m account.Moment) {
 	if len(p.moments) < historyEach {
 		p.moments = append(p.moments, m)
 		return
@@ -66,13 +65,13 @@ func (p *past) add(m Moment) {
 }
 
 // all are a machine's moments, the oldest first.
-func (h *history) all(mac booter.MAC) []Moment {
+func (h *history) all(mac booter.MAC) []account.Moment {
 	e, ok := h.by[mac]
 	if !ok {
-		return nil
+		return []account.Moment{}
 	}
 	p := e.Value.(*past)
-	return append(append([]Moment(nil), p.moments[p.next:]...), p.moments[:p.next]...)
+	return append(append([]account.Moment{}, p.moments[p.next:]...), p.moments[:p.next]...)
 }
 
 // kept is a request that may be kept: its slices are its own.

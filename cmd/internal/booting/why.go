@@ -1,101 +1,79 @@
 package booting
 
 import (
+	"encoding/binary"
 	"strings"
+	"time"
 
 	"github.com/ingotmetal/ingot/booter"
 	"github.com/ingotmetal/ingot/booter/dhcp4"
+	"github.com/ingotmetal/ingot/cmd/internal/booting/account"
 )
-
-// An Account is all that a booter can say of a MAC: what its record is, what it would
-// boot, what its last packet came to and why, and what came before.
-type Account struct {
-	MAC      string        `json:"mac"`
-	State    string        `json:"state"`
-	Mode     string        `json:"mode,omitempty"`
-	Address  string        `json:"address,omitempty"`
-	Revision uint64        `json:"revision"`
-	Heard    bool          `json:"heard" doc:"a packet of it came since the booter started"`
-	Client   string        `json:"client,omitempty"`
-	Silences []Explained   `json:"silences"`
-	Choices  []ChoiceShown `json:"choices"`
-	Moments  []Moment      `json:"moments"`
-}
-
-// Explained is a reason of silence in words.
-type Explained struct {
-	Silence     string `json:"silence"`
-	Requirement string `json:"requirement"`
-	Means       string `json:"means"`
-	Change      string `json:"change"`
-}
-
-// ChoiceShown is an image that was considered.
-type ChoiceShown struct {
-	Origin  string `json:"origin"`
-	Image   string `json:"image,omitempty"`
-	Silence string `json:"silence,omitempty"`
-}
 
 // Why is the account of a MAC: why its last packet was not answered, all reasons, or
 // why nothing would be served to it where none came.
-func (d *Desk) Why(mac booter.MAC) Account {
+func (d *Desk) Why(mac booter.MAC) account.Account {
 	now := d.now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.world.boots[mac]
-	a := Account{MAC: mac.String(), State: s.State, Mode: s.Mode, Address: s.Address, Revision: d.world.Revision, Moments: d.history.all(mac), Silences: []Explained{}, Choices: d.shown(s.rec)}
+	a := account.Account{MAC: mac.String(), State: s.State, Mode: s.Mode, Address: s.Address, Revision: d.world.Revision, Moments: d.history.all(mac), Choices: d.shown(s.rec)}
 	if a.State == "" {
 		a.State = "absent"
 	}
-	var why []booter.Silence
-	if e, ok := d.history.by[mac]; ok && e.Value.(*past).packet.MAC == mac {
-		p := e.Value.(*past)
-		p.packet.Recent = d.memory.Recall(d.policy, p.packet, now)
-		a.Heard, a.Client, why = true, strings.TrimSpace(string(p.client.Stage)+" "+string(p.client.Platform)), d.policy.Why(s.rec, p.packet, now)
-	} else if _, silence := d.policy.Boot(s.rec); silence != "" {
-		why = []booter.Silence{silence}
+	if p := d.history.heard(mac); p != nil {
+		a.Heard, a.Client = true, clientText(p.client)
+		_, _, a.Silences = d.judge(s, p.packet, now)
+		return a
 	}
-	a.Silences = explain(why)
+	a.Silences = []account.Silence{}
+	if _, silence := d.policy.Boot(s.rec); silence != "" {
+		a.Silences = explain([]booter.Silence{silence})
+	}
 	return a
 }
 
-func explain(why []booter.Silence) []Explained {
-	out := make([]Explained, len(why))
+// judge decides a request as Answer does, and remembers nothing: a reply and what goes
+// beside it, or every reason of silence.
+func (d *Desk) judge(s served, r booter.Request, now time.Time) (booter.Reply, dhcp4.Fields, []account.Silence) {
+	r.Recent = d.memory.Recall(d.policy, r, now)
+	if why := d.policy.Why(s.rec, r, now); len(why) > 0 {
+		return booter.Reply{}, dhcp4.Fields{}, explain(why)
+	}
+	reply, _ := d.policy.Answer(s.rec, r, now)
+	fields, why := d.fields(s, reply, r.MAC)
+	if why == "" {
+		return reply, fields, []account.Silence{}
+	}
+	return booter.Reply{}, dhcp4.Fields{}, []account.Silence{{Silence: string(why), Requirement: "BOOT-8",
+		Means:  "No first boot program for " + string(reply.Client.Platform) + " is staged on this booter.",
+		Change: "Stage the image " + d.place.Loader + " with a loader for it."}}
+}
+
+func explain(why []booter.Silence) []account.Silence {
+	out := make([]account.Silence, len(why))
 	for i, w := range why {
 		r := w.Reason()
-		out[i] = Explained{string(w), r.Req, r.Means, r.Change}
+		out[i] = account.Silence{Silence: string(w), Requirement: r.Req, Means: r.Means, Change: r.Change}
 	}
 	return out
 }
 
-func (d *Desk) shown(rec booter.Record) []ChoiceShown {
-	out := []ChoiceShown{}
+func clientText(c booter.Client) string {
+	return strings.TrimSpace(string(c.Stage) + " " + string(c.Platform))
+}
+
+func (d *Desk) shown(rec booter.Record) []account.Choice {
+	out := []account.Choice{}
 	for _, c := range d.policy.Choices(rec) {
-		out = append(out, ChoiceShown{string(c.Origin), c.Image, string(c.Why)})
+		out = append(out, account.Choice{Origin: string(c.Origin), Image: c.Image, Silence: string(c.Why)})
 	}
 	return out
-}
-
-// Tried is what a packet would come to.
-type Tried struct {
-	Protocol string      `json:"protocol"` // dhcp4, or what else it is
-	Message  string      `json:"message,omitempty"`
-	MAC      string      `json:"mac,omitempty"`
-	Client   string      `json:"client,omitempty"`
-	Flaw     string      `json:"flaw,omitempty"`
-	Silences []Explained `json:"silences"`
-	Kind     string      `json:"kind,omitempty"`
-	Address  string      `json:"address,omitempty"`
-	Image    string      `json:"image,omitempty"`
-	To       string      `json:"to,omitempty"`
-	File     string      `json:"file,omitempty"` // without its token
-	Reply    []byte      `json:"reply,omitempty"`
 }
 
 // Try decides a packet without remembering it or sending anything, as if it had come
 // by an interface; "" is the first that carries an admin network.
-func (d *Desk) Try(raw []byte, how booter.Request) Tried {
+func (d *Desk) Try(raw []byte, how booter.Request) account.Verdict {
 	p := &dhcp4.Packet{}
 	p.Read(raw)
 	p.BootPort, p.Source, p.Interface = how.BootPort, how.Source, how.Interface
@@ -111,14 +89,9 @@ func (d *Desk) Try(raw []byte, how booter.Request) Tried {
 	s := d.world.boots[p.MAC]
 	p.Recent = d.memory.Recall(d.policy, p.Request, now)
 	client, _ := d.policy.Client(&p.Request, now)
-	t := Tried{Protocol: "dhcp4", Message: messageName(p.Type), MAC: p.MAC.String(), Client: strings.TrimSpace(string(client.Stage) + " " + string(client.Platform)), Flaw: string(p.Flaw()), Silences: explain(d.policy.Why(s.rec, p.Request, now))}
-	if len(t.Silences) > 0 {
-		return t
-	}
-	reply, _ := d.policy.Answer(s.rec, p.Request, now)
-	fields, why := d.fields(s, reply, p.MAC)
-	if why != "" {
-		t.Silences = explain([]booter.Silence{why})
+	reply, fields, why := d.judge(s, p.Request, now)
+	t := account.Verdict{Protocol: "dhcp4", Message: messageName(p.Type), MAC: p.MAC.String(), Client: clientText(client), Flaw: string(p.Flaw()), Silences: why}
+	if len(why) > 0 {
 		return t
 	}
 	t.Kind, t.Address, t.Image, t.To = string(reply.Kind), addrText(reply.Address), reply.Image, reply.To.To.String()
@@ -131,16 +104,51 @@ func (d *Desk) Try(raw []byte, how booter.Request) Tried {
 }
 
 // otherProtocol names packets of what is not DHCPv4 and not answered here.
-func otherProtocol(raw []byte, p *dhcp4.Packet) (Tried, bool) {
-	if p.Parsed == "" || len(raw) < 4 {
-		return Tried{}, false
+func otherProtocol(raw []byte, p *dhcp4.Packet) (account.Verdict, bool) {
+	if p.Parsed == "" {
+		return account.Verdict{}, false
 	}
-	unsupported := []Explained{{Silence: "unsupported", Means: "This is no packet of DHCPv4.", Change: "DHCPv6 is not served yet; TFTP is on its own port."}}
+	name := ""
 	switch {
-	case raw[0] == 0 && raw[1] >= 1 && raw[1] <= 6 && len(raw) < 600:
-		return Tried{Protocol: "tftp", Silences: unsupported}, true
-	case raw[0] >= 1 && raw[0] <= 36 && (len(raw) < 240 || string(raw[236:240]) != "\x63\x82\x53\x63"):
-		return Tried{Protocol: "dhcp6", Silences: unsupported}, true
+	case dhcp6(raw):
+		name = "dhcp6"
+	case len(raw) >= 4 && raw[0] == 0 && raw[1] >= 1 && raw[1] <= 6:
+		name = "tftp"
+	default:
+		return account.Verdict{}, false
 	}
-	return Tried{}, false
+	why := account.Silence{Silence: account.Unsupported, Means: "This is no packet of DHCPv4.", Change: "DHCPv6 is not served yet; TFTP is on its own port."}
+	return account.Verdict{Protocol: name, Silences: []account.Silence{why}}, true
+}
+
+// The headers of DHCPv6 (RFC 8415 sections 8 and 9), in bytes.
+const (
+	dhcp6Header = 4
+	dhcp6Relay  = 34
+)
+
+// dhcp6 reports whether raw is a message of DHCPv6: a known type, and options that fill
+// it to its end.
+func dhcp6(raw []byte) bool {
+	if len(raw) < dhcp6Header || raw[0] < 1 || raw[0] > 36 {
+		return false
+	}
+	rest := raw[dhcp6Header:]
+	if raw[0] == 12 || raw[0] == 13 { // relays put addresses in front
+		if len(raw) < dhcp6Relay {
+			return false
+		}
+		rest = raw[dhcp6Relay:]
+	}
+	for len(rest) > 0 {
+		if len(rest) < 4 {
+			return false
+		}
+		n := 4 + int(binary.BigEndian.Uint16(rest[2:]))
+		if n > len(rest) {
+			return false
+		}
+		rest = rest[n:]
+	}
+	return true
 }

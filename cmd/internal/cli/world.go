@@ -28,6 +28,8 @@ type World struct {
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	Roots   *x509.CertPool // nil: the system's
 	Version string         // "" is "devel"
+	// Demo lives through a demo; nil where the program has none.
+	Demo func(context.Context, Demo) error
 }
 
 // Run carries out one command and returns its exit code.

@@ -16,6 +16,7 @@ const bootersLedger = store.LedgerPrefix + "booter/"
 type Booter struct {
 	Name   string
 	Staged []string // images that it can serve
+	Disks  []string // disk images, as a layout names them
 	Seen   time.Time
 }
 
@@ -37,7 +38,7 @@ func Booters(r store.Reader) []Booter {
 func Staged(r store.Reader, _ *lifecycle.Node) lifecycle.World {
 	var w lifecycle.World
 	for _, b := range Booters(r) {
-		for _, image := range b.Staged {
+		for _, image := range slices.Concat(b.Staged, b.Disks) {
 			if !slices.Contains(w.Staged, image) {
 				w.Staged = append(w.Staged, image)
 			}

@@ -1,0 +1,160 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/ingotmetal/ingot/booter"
+	"github.com/ingotmetal/ingot/cmd/internal/agent"
+	"github.com/ingotmetal/ingot/disklayout"
+	"github.com/ingotmetal/ingot/disklayout/apply"
+)
+
+// diskSize is that of a machine's disk, a sparse file.
+const diskSize = 2 << 30
+
+// A machine is one of the demo's: a firmware, an agent and a disk.
+type machine struct {
+	n     int
+	lab   *lab
+	uuid  string
+	mac   booter.MAC
+	disk  apply.File
+	mu    sync.Mutex
+	off   context.CancelFunc // of the power
+	gone  chan struct{}      // closed when it is off
+	state string             // of its row, as the agent heard it
+	plan  disklayout.Plan    // that was approved last
+}
+
+func newMachine(l *lab, n int) (*machine, error) {
+	m := &machine{n: n, lab: l, mac: booter.MAC{0x52, 0x54, 0, byte(n >> 16), byte(n >> 8), byte(n)}, uuid: fmt.Sprintf("1d0e0000-0000-4000-8000-%012x", n)}
+	path := filepath.Join(l.dir, "disks", m.name())
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Truncate(diskSize); err != nil {
+		return nil, err
+	}
+	rotational := false
+	m.disk = apply.File{Path: path, Disk: disklayout.Disk{Name: "nvme0n1", Serial: fmt.Sprintf("DEMO%06d", n), Model: "ingot demo disk", LogicalSector: 512, PhysicalSector: 4096, Rotational: &rotational, Transport: "nvme"}}
+	return m, f.Close()
+}
+
+func (m *machine) name() string { return fmt.Sprintf("m%03d", m.n) }
+
+// relay is the machine's own address as a relay.
+func (m *machine) relay() netip.Addr {
+	a := relays.Addr().As4()
+	a[2], a[3] = byte(m.n>>8), byte(m.n)
+	return netip.AddrFrom4(a)
+}
+
+// on turns the power on: the machine boots, runs its agent, and boots again whenever
+// the agent restarts it, until off.
+func (m *machine) on(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.off, m.gone = cancel, make(chan struct{})
+	m.lab.all.Go(func() {
+		defer close(m.gone)
+		for ctx.Err() == nil {
+			if err := m.life(ctx); err != nil && ctx.Err() == nil {
+				m.lab.say(m.name(), "trouble", err.Error())
+				pauseFor(ctx, time.Second)
+			}
+		}
+	})
+}
+
+// cut cuts the power, and returns when nothing runs any more.
+func (m *machine) cut() {
+	m.mu.Lock()
+	off, gone := m.off, m.gone
+	m.mu.Unlock()
+	off()
+	<-gone
+}
+
+// life is from power on to a restart.
+func (m *machine) life(ctx context.Context) error {
+	f := &firmware{world: m.lab.world, mac: m.mac, relay: m.relay(), dhcp: m.lab.dhcp, tftp: m.lab.tftp, told: func(what, detail string) { m.lab.say(m.name(), what, detail) }}
+	copy(f.uuid[:], wire(m.uuid))
+	b, err := f.boot(ctx)
+	if err != nil {
+		return err
+	}
+	c, _, err := agent.ParseCmdline(b.cmdline)
+	if err != nil {
+		return err
+	}
+	life := &alive{machine: m, last: map[string]bool{}}
+	keep, err := agent.OnDisk(life)
+	if err != nil {
+		return err
+	}
+	a := &agent.Agent{Machine: life, Config: c, Keep: keep, Now: m.lab.world.Now, Entropy: m.lab.world.Entropy,
+		Log: m.lab.log, Tell: life.told, Version: "demo", Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return m.lab.world.DialFrom(ctx, b.address, network, address)
+		}}
+	return a.Run(ctx)
+}
+
+// wire is a UUID as firmware sends it in option 97: the first three parts in little
+// endian.
+func wire(uuid string) []byte {
+	var u disklayout.UUID
+	_ = u.UnmarshalText([]byte(uuid)) // one of ours
+	return []byte{u[3], u[2], u[1], u[0], u[5], u[4], u[7], u[6], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]}
+}
+
+// alive is a machine as its agent sees it.
+type alive struct {
+	*machine
+	last map[string]bool // steps that were shown
+}
+
+func (a *alive) UUID() (string, error) { return a.uuid, nil }
+
+func (a *alive) NICs() ([]agent.NIC, error) {
+	return []agent.NIC{{Name: "eth0", MAC: a.mac.String()}}, nil
+}
+
+func (a *alive) Disks() ([]apply.Source, error) { return []apply.Source{a.disk}, nil }
+
+func (a *alive) Facts() map[string]any { return map[string]any{"product": "ingot demo machine"} }
+
+func (a *alive) SetClock(time.Time) error { return nil } // its clock is the demo's
+
+func (a *alive) Restart() error {
+	a.lab.say(a.name(), "reboot", "the booter has taken the outcome in")
+	return nil
+}
+
+// told shows what the agent says.
+func (a *alive) told(t agent.Told) {
+	switch t.What {
+	case "progress":
+		if !a.last[t.Step] {
+			a.last[t.Step] = true
+			a.lab.say(a.name(), "install", t.Step)
+		}
+	case "state":
+		a.lab.heard(a.machine, t.State)
+	case "approved":
+		a.lab.say(a.name(), "sentinel", "the disk is written and read back")
+	case "failed":
+		a.lab.say(a.name(), "failed", t.Why)
+	}
+}
