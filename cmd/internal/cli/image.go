@@ -10,8 +10,9 @@ import (
 	"github.com/ingotmetal/ingot/booter/images"
 )
 
-// defaultImages is where images are staged if no flag says otherwise.
-const defaultImages = "/var/lib/ingot/images"
+// defaultImages is where images are staged if no flag says otherwise: booterd looks
+// there.
+const defaultImages = "/var/lib/ingot-booter/images"
 
 // imageCommand keeps the images that a booter serves, in a folder of this machine.
 func (a *app) imageCommand() *cobra.Command {

@@ -118,6 +118,7 @@ func (a *app) addNouns(root *cobra.Command) {
 		c.AddCommand(a.newVerb(op, noun+" "+op.Info().Verb(), nil))
 	}
 	byNoun["audit"].AddCommand(a.auditVerify())
+	byNoun["boot"].AddCommand(a.bootExplain())
 }
 
 // bare is a noun without a verb: its help.

@@ -50,6 +50,7 @@ func TestExamplesCanBeMeant(t *testing.T) {
 	} {
 		f.write(name, text)
 	}
+	f.write("discover.pcap", "\xd4\xc3\xb2\xa1\x02\x00\x04\x00"+strings.Repeat("\x00", 8)+"\x00\x00\x04\x00\x01\x00\x00\x00")
 	n := 0
 	cli.Commands(func(c *cobra.Command) {
 		if c.Example == "" {
