@@ -13,7 +13,6 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/internal/agent"
 	"github.com/ingotmetal/ingot/cmd/internal/simnet"
-	"github.com/ingotmetal/ingot/disklayout"
 )
 
 // A world is a site, a machine with a disk, and what its agents logged.
@@ -70,9 +69,7 @@ func (w *world) boot() (*agent.Agent, *machine) {
 	w.disk.life, w.disk.held = w.lives, 0
 	w.disk.mu.Unlock()
 	m := &machine{disk: w.disk, life: w.lives, set: func(what string) { w.note("%s", what) }}
-	var server disklayout.UUID
-	_ = server.UnmarshalText([]byte(uuid))
-	w.keep = agent.DiskKeep{Machine: server, Disks: m.Disks}
+	w.keep = agent.DiskKeep{Machine: own, Disks: m.Disks}
 	return &agent.Agent{Machine: m, Keep: w.keep, Config: agent.Config{Booter: "booter:443", BooterPin: w.pin, Server: "ingotd:443", ServerPin: w.pin},
 		Dial: w.net.Host("node").DialContext, Now: time.Now, Entropy: rand.NewChaCha8([32]byte{byte(w.lives), 3}), Log: logger(&w.logs), Version: "test",
 		Tell: func(t agent.Told) {

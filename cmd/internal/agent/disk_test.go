@@ -25,6 +25,8 @@ type disk struct {
 	writes int
 	held   int         // life that holds it; 0: nobody
 	life   int         // of the machine
+	torn   int         // sectors until the power goes, and one; 0: it stays
+	lies   int64       // a byte that is not read as it was written; 0: none
 	wrote  func() bool // before each write and sync: false cuts the power
 }
 
@@ -79,6 +81,9 @@ func (h handle) ReadAt(b []byte, at int64) (int, error) {
 			copy(b[lo-at:hi-at], have[lo-p:hi-p])
 		}
 	}
+	if h.lies > 0 && h.lies >= at && h.lies < at+int64(len(b)) {
+		b[h.lies-at] ^= 1
+	}
 	return len(b), nil
 }
 
@@ -100,6 +105,10 @@ func (h handle) WriteAt(b []byte, at int64) (int, error) {
 	defer h.mu.Unlock()
 	h.writes++
 	for i := 0; i < len(b); i += 512 {
+		if h.torn == 1 {
+			return i, errDead
+		}
+		h.torn = max(h.torn-1, 0)
 		h.medium[at+int64(i)] = append([]byte(nil), b[i:i+512]...)
 	}
 	return len(b), nil

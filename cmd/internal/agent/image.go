@@ -48,7 +48,10 @@ func (a *Agent) fetch(ctx context.Context, where string) (*image, error) {
 	tr := &http.Transport{DialContext: a.Dial, TLSClientConfig: conf, DisableKeepAlives: true, DisableCompression: true, ResponseHeaderTimeout: imageStall}
 	i := &image{ctx: ctx, url: where, wait: backoff{entropy: a.Entropy},
 		client: &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
-	return i, i.again(errors.New("it was not asked for"))
+	if err := i.again(errors.New("it was not asked for")); err != nil {
+		return nil, err
+	}
+	return i, nil
 }
 
 // Read is io.Reader's. The error is io.EOF, *NoImage or the context's.

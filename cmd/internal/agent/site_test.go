@@ -205,11 +205,9 @@ func (s *site) operate(ctx context.Context) {
 
 // approve makes a bundle; the lock is held.
 func (s *site) approve() {
-	var stamp disklayout.Stamp
-	_ = stamp.Server.UnmarshalText([]byte(uuid))
 	req := disklayout.Request{Layout: disklayout.GPT, Disks: []disklayout.Selector{{Serial: "A1"}}, ESP: disklayout.MinESP, Root: 4 * mib, Data: disklayout.Rest,
 		Image: fmt.Sprintf("sha256:%x", sha256.Sum256(s.image))}
-	p, err := disklayout.Realize(req, s.disks, stamp)
+	p, err := disklayout.Realize(req, s.disks, disklayout.Stamp{Server: own})
 	if err != nil {
 		s.t.Errorf("approve: %v", err)
 		return
