@@ -25,13 +25,18 @@ type Follower struct {
 	File   string
 	Log    *slog.Logger
 
+	saved time.Time // when the file was written; Run's alone
+
 	mu      sync.Mutex
-	changed chan struct{} // closed at the next change; made when first asked for
+	kept    uint64        // revision of what was written
+	changed chan struct{} // closed when that moves on; made when first asked for
 }
 
 const (
 	pollWait = 30 * time.Second
-	maxWorld = 256 << 20 // bytes of the file
+	// The file is written at most so often, unless somebody waits for it.
+	saveEvery = 2 * time.Second
+	maxWorld  = 256 << 20 // bytes of the file
 	// The pause after a feed that failed, doubling.
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
@@ -51,12 +56,15 @@ func (f *Follower) Load() error {
 	if err := json.NewDecoder(io.LimitReader(file, maxWorld)).Decode(&s); err != nil {
 		return fmt.Errorf("%s is damaged: %w; remove it, it is fetched anew", f.File, err)
 	}
-	f.Desk.Change(func(*World) *World { return NewWorld(s) })
+	w := NewWorld(s)
+	f.Desk.Change(func(*World) *World { return w })
+	f.keep(w.Revision)
 	return nil
 }
 
 // Run follows until ctx ends.
 func (f *Follower) Run(ctx context.Context) {
+	defer f.save(true)
 	for retry := firstRetry; ctx.Err() == nil; {
 		err := f.once(ctx)
 		if err == nil {
@@ -66,6 +74,7 @@ func (f *Follower) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		f.save(true)
 		f.Log.Warn("the feed of the control plane failed; machines are served from what is known", "error", err, "retry", retry.String())
 		if !pause(ctx, retry) {
 			return
@@ -93,7 +102,9 @@ func (f *Follower) once(ctx context.Context) error {
 		return f.fetch(ctx)
 	}
 	in := api.BootChanges{Incarnation: incarnation, Revision: revision}
-	in.Wait.Duration = pollWait
+	if in.Wait.Duration = pollWait; f.behind(revision) {
+		in.Wait.Duration = saveEvery
+	}
 	delta, err := api.BooterChanges.Call(ctx, f.Client, &in)
 	if err != nil {
 		return err
@@ -104,9 +115,7 @@ func (f *Follower) once(ctx context.Context) error {
 	if !same {
 		return f.fetch(ctx)
 	}
-	if delta.Revision != revision {
-		return f.moved()
-	}
+	f.save(false)
 	return nil
 }
 
@@ -117,8 +126,10 @@ func (f *Follower) fetch(ctx context.Context) error {
 	}
 	f.Desk.Heard()
 	f.Log.Info("the site was fetched", "revision", s.Revision, "records", len(s.Boots))
-	f.Desk.Change(func(*World) *World { return NewWorld(s) })
-	return f.moved()
+	w := NewWorld(s)
+	f.Desk.Change(func(*World) *World { return w })
+	f.save(true)
+	return nil
 }
 
 // at is where the world stands.
@@ -128,9 +139,29 @@ func (f *Follower) at() (incarnation string, revision uint64) {
 	return f.Desk.world.Incarnation, f.Desk.world.Revision
 }
 
-// moved saves the world and wakes who waits for it. A disk that does not take it is no
-// reason to serve less.
-func (f *Follower) moved() error {
+// behind reports whether the file is older than what is served.
+func (f *Follower) behind(revision uint64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.kept != revision
+}
+
+// awaited reports whether somebody waits for a change.
+func (f *Follower) awaited() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.changed != nil
+}
+
+// save writes the world, where it changed, and wakes who waits for it: at once if it
+// must or somebody waits. A disk that does not take it is no reason to serve less.
+func (f *Follower) save(must bool) {
+	f.Desk.mu.Lock()
+	revision, now := f.Desk.world.Revision, f.Desk.now()
+	f.Desk.mu.Unlock()
+	if !f.behind(revision) || !must && !f.awaited() && now.Sub(f.saved) < saveEvery {
+		return
+	}
 	f.Desk.mu.Lock()
 	s := f.Desk.world.Snapshot()
 	f.Desk.mu.Unlock()
@@ -141,27 +172,34 @@ func (f *Follower) moved() error {
 	if err != nil {
 		f.Log.Error("the site could not be kept for the time when the control plane is away", "error", err, "next", "free space in the state folder")
 	}
+	f.saved = now
+	f.keep(s.Revision)
+}
+
+// keep notes that a revision was written, or tried, and wakes who waits.
+func (f *Follower) keep(revision uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.kept = revision
 	if f.changed != nil {
 		close(f.changed)
 		f.changed = nil
 	}
-	return nil
 }
 
-// Wait waits until the world has a revision, or ctx ends.
+// Wait waits until the world has a revision and was written, or ctx ends.
 func (f *Follower) Wait(ctx context.Context, revision uint64) error {
 	for {
 		f.mu.Lock()
+		if f.kept >= revision {
+			f.mu.Unlock()
+			return nil
+		}
 		if f.changed == nil {
 			f.changed = make(chan struct{})
 		}
 		changed := f.changed
 		f.mu.Unlock()
-		if _, at := f.at(); at >= revision {
-			return nil
-		}
 		select {
 		case <-changed:
 		case <-ctx.Done():

@@ -108,6 +108,11 @@ func (r *Reporter) boots(ctx context.Context, force bool) error {
 		in.Body.Boots = []api.ServedOnce{}
 	}
 	if _, err := api.BooterBoots.Call(ctx, r.Client, &in); err != nil {
+		if passing(err) {
+			d.mu.Lock()
+			d.served.Back(queue)
+			d.mu.Unlock()
+		}
 		return err
 	}
 	r.staged = slices.Concat(staged, disks)

@@ -105,18 +105,31 @@ type Served struct {
 // Note adds one.
 func (s *Served) Note(once api.ServedOnce) {
 	once.Count = 1
+	s.add(once)
+}
+
+func (s *Served) add(once api.ServedOnce) {
 	for i := range s.queue {
 		q := &s.queue[i]
 		if q.MAC == once.MAC && q.Stage == once.Stage && q.Image == once.Image && q.Silence == once.Silence {
-			q.Time, q.Count = once.Time, q.Count+1
+			q.Time, q.Count = once.Time, q.Count+once.Count
 			return
 		}
 	}
 	if len(s.queue) >= seenMACs {
+		s.Dropped += s.queue[0].Count
 		s.queue = s.queue[1:]
-		s.Dropped++
 	}
 	s.queue = append(s.queue, once)
+}
+
+// Back puts back what was taken and did not arrive.
+func (s *Served) Back(taken []api.ServedOnce) {
+	since := s.queue
+	s.queue = nil
+	for _, once := range slices.Concat(taken, since) {
+		s.add(once)
+	}
 }
 
 // Take empties the queue.

@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/netip"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/ingotmetal/ingot/booter/bootscript"
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/identity/bundle"
 	"github.com/ingotmetal/ingot/liveness/session"
@@ -36,9 +34,20 @@ type Setups struct {
 	mu       sync.Mutex
 	lines    map[string]*Machine     // by server UUID: the newest that proved its key
 	approved map[string]api.Approval // whose bundle is not drained yet
-	handed   map[string]api.Bundle   // drained here, by server UUID, for an agent that lost its connection
+	draining map[string]bool         // whose bundle is on its way here
+	handed   map[string]handed       // drained here, by server UUID, for an agent that lost its connection
 	again    bool                    // a drain failed that may succeed later
 }
+
+// handed is a bundle that was drained, sealed to its agent's key.
+type handed struct {
+	api.Bundle
+	since time.Time
+}
+
+// handedLife is how long a bundle is kept for an agent that comes again. It is longer
+// than a setup may take (SET-5).
+const handedLife = time.Hour
 
 // A Machine is an agent's live connection, once it proved who it is.
 type Machine struct {
@@ -57,7 +66,8 @@ type Machine struct {
 const Beat = 5 * time.Second
 
 // Join takes a machine in whose agent proved that it holds the key of its hello, and
-// whose connection comes from an address. The owner of line must not call it. Another connection of the same machine is no longer handed anything.
+// whose connection comes from an address. The owner of line must not call it. Another
+// connection of the same machine is no longer handed anything.
 func (s *Setups) Join(line Line, from netip.Addr, h session.Hello) (*Machine, error) {
 	pub, err := bundle.ParsePublicKey(h.Key)
 	if err != nil {
@@ -78,7 +88,8 @@ func (s *Setups) replace(m *Machine) *Machine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lines == nil {
-		s.lines, s.approved, s.handed = map[string]*Machine{}, map[string]api.Approval{}, map[string]api.Bundle{}
+		s.lines, s.approved, s.handed = map[string]*Machine{}, map[string]api.Approval{}, map[string]handed{}
+		s.draining = map[string]bool{}
 	}
 	old := s.lines[m.server]
 	s.lines[m.server] = m
@@ -125,9 +136,13 @@ func (m *Machine) Announce(ctx context.Context, sysinfo json.RawMessage) (state 
 	}
 	in := api.Announce{}
 	in.Body.Routing, in.Body.Server, in.Body.Sysinfo, in.Body.SeenMACs, in.Body.AgentKey = m.server, strings.ToLower(body.UUID), sysinfo, m.macs, m.key
+	before := m.setups.epochOf(m.server)
 	got, err := api.SetupAnnounce.Call(ctx, m.setups.Client, &in)
 	if err != nil {
 		return "", err
+	}
+	if got.State != settingUp {
+		m.setups.ended(m.server, before)
 	}
 	m.setups.mu.Lock()
 	m.told = true
@@ -141,174 +156,4 @@ func (m *Machine) Progress(p session.Progress) {
 	m.setups.mu.Lock()
 	defer m.setups.mu.Unlock()
 	m.progress = p
-}
-
-// The pause between tries to report an outcome.
-const (
-	firstTry = 500 * time.Millisecond
-	lastTry  = 15 * time.Second
-)
-
-// Complete reports a sentinel, until the control plane took it in or refused it, and
-// returns once this booter serves by what followed: so a machine that restarts then
-// does not boot the enrollment image again.
-func (m *Machine) Complete(ctx context.Context, epoch uint64) (state string, err error) {
-	in := api.SetupOutcome{RegistrationRef: api.RegistrationRef{Server: m.server}}
-	in.Body.Epoch = epoch
-	return m.report(ctx, epoch, func() (api.SetupReported, error) { return api.SetupComplete.Call(ctx, m.setups.Client, &in) })
-}
-
-// Fail reports a setup that was given up, as Complete does.
-func (m *Machine) Fail(ctx context.Context, epoch uint64, why string) (state string, err error) {
-	in := api.SetupFailure{RegistrationRef: api.RegistrationRef{Server: m.server}}
-	in.Body.Epoch, in.Body.Why = epoch, why
-	return m.report(ctx, epoch, func() (api.SetupReported, error) { return api.SetupFailed.Call(ctx, m.setups.Client, &in) })
-}
-
-func (m *Machine) report(ctx context.Context, epoch uint64, call func() (api.SetupReported, error)) (string, error) {
-	for wait := firstTry; ; wait = min(2*wait, lastTry) {
-		got, err := call()
-		if err == nil {
-			m.setups.ended(m.server, epoch)
-			return got.State, m.setups.Follower.Wait(ctx, got.Revision)
-		}
-		if !passing(err) {
-			return "", err
-		}
-		m.setups.Log.Warn("the outcome of a setup could not be reported; it is tried again", "server", m.server, "epoch", epoch, "error", err)
-		if !pause(ctx, wait) {
-			return "", ctx.Err()
-		}
-	}
-}
-
-// passing reports whether an error may pass by itself.
-func passing(err error) bool {
-	p, ok := errors.AsType[*api.Problem](err)
-	return !ok || p.Name == "UNAVAILABLE" || p.Name == "RATE_LIMITED"
-}
-
-// ended forgets what was for a setup that has ended.
-func (s *Setups) ended(server string, epoch uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.handed[server].Epoch <= epoch {
-		delete(s.handed, server)
-	}
-}
-
-// Run looks for approvals until ctx ends.
-func (s *Setups) Run(ctx context.Context) {
-	var after uint64
-	for retry := firstRetry; ctx.Err() == nil; {
-		in := api.SetupApprovals{After: after}
-		in.Wait.Duration = pollWait
-		got, err := api.SetupApprovalsPoll.Call(ctx, s.Client, &in)
-		if err != nil {
-			if ctx.Err() == nil {
-				s.Log.Warn("approvals could not be asked for", "error", err, "retry", retry.String())
-			}
-			if !pause(ctx, retry) {
-				return
-			}
-			retry, after = min(2*retry, lastRetry), 0 // it may be another store by then
-			continue
-		}
-		retry, after = firstRetry, got.Revision
-		if s.take(ctx, got.Approvals); s.failed() {
-			after = 0 // what waits is listed again
-			pause(ctx, firstRetry)
-		}
-	}
-}
-
-// failed reports whether a drain failed that may succeed later, since last asked.
-func (s *Setups) failed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	was := s.again
-	s.again = false
-	return was
-}
-
-// take notes all approvals that wait, and hands out what it can.
-func (s *Setups) take(ctx context.Context, all []api.Approval) {
-	s.mu.Lock()
-	s.approved = map[string]api.Approval{}
-	for _, a := range all {
-		s.approved[strings.ToLower(a.Server)] = a
-	}
-	s.mu.Unlock()
-	for _, a := range all {
-		s.hand(ctx, strings.ToLower(a.Server))
-	}
-}
-
-// hand drains the bundle of a machine whose connection is here and who announced the
-// key that was approved, and hands it out; one that was drained before is handed to a
-// new connection of the same agent.
-func (s *Setups) hand(ctx context.Context, server string) {
-	s.mu.Lock()
-	m, a, had := s.lines[server], s.approved[server], s.handed[server]
-	if m == nil || !m.told {
-		s.mu.Unlock()
-		return
-	}
-	again := had.Epoch != 0 && had.Plan.AgentKey == m.hash
-	due := a.Epoch != 0 && a.AgentKey == m.hash && a.Epoch > had.Epoch
-	delete(s.approved, server) // whoever comes next finds it taken
-	if !due && a.Epoch != 0 {
-		s.approved[server] = a
-	}
-	s.mu.Unlock()
-	if due {
-		had = s.drain(ctx, m, a)
-		again = had.Epoch != 0
-	}
-	if again {
-		m.send(had)
-	}
-}
-
-// drain takes the bundle, once. Where the answer is lost, so is the bundle, and the
-// deadline ends the setup (EDGE-6).
-func (s *Setups) drain(ctx context.Context, m *Machine, a api.Approval) api.Bundle {
-	in := api.DrainBundle{RegistrationRef: api.RegistrationRef{Server: a.Server}}
-	in.Body.Epoch, in.Body.AgentKey, in.Body.Held = a.Epoch, m.hash, true
-	got, err := api.SetupDrain.Call(ctx, s.Client, &in)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil {
-		s.Log.Warn("a bundle could not be drained", "server", a.Server, "epoch", a.Epoch, "error", err, "next", "the setup ends at its deadline unless another booter holds the machine")
-		s.again = s.again || passing(err)
-		return api.Bundle{}
-	}
-	s.handed[m.server] = got
-	return got
-}
-
-// Order is what an agent is told to write, beside its sealed bundle.
-type Order struct {
-	Plan      api.SetupPlan `json:"plan"`
-	ImageURL  string        `json:"image_url,omitempty"`
-	Server    string        `json:"server,omitempty"` // host:port of the control plane
-	ServerPin string        `json:"server_pin,omitempty"`
-}
-
-// send hands a bundle to the agent.
-func (m *Machine) send(b api.Bundle) {
-	d := m.setups.Desk
-	o := Order{Plan: b.Plan, Server: d.place.Server, ServerPin: d.place.ServerPin}
-	if b.Plan.Layout != nil && len(m.macs) > 0 {
-		if sum, ok := strings.CutPrefix(b.Plan.Layout.Image, "sha256:"); ok {
-			mac, _ := parseMAC(m.macs[0])
-			o.ImageURL = d.pointer.URL(bootscript.Path{Token: d.key.Token(mac), Leaf: bootscript.Disk, Name: sum})
-		}
-	}
-	raw, err := json.Marshal(o)
-	if err != nil {
-		m.setups.Log.Error("an order could not be written", "server", m.server, "error", err)
-		return
-	}
-	m.line.Do(func(e *session.Server, now time.Time) { e.Setup(b.Epoch, b.Bundle.Show(), raw, now) })
 }

@@ -17,7 +17,7 @@ type World struct {
 	Revision    uint64
 	Policy      api.Policy
 	boots       map[booter.MAC]served
-	at          map[netip.Addr]booter.MAC
+	at          map[netip.Addr][]booter.MAC // more than one only where the site is wrong
 }
 
 // served is a boot record, as it came and as the decision takes it.
@@ -30,7 +30,7 @@ type served struct {
 
 // NewWorld is the world of a snapshot.
 func NewWorld(s api.BootSnapshot) *World {
-	w := &World{Incarnation: s.Incarnation, Revision: s.Revision, Policy: s.Policy, boots: make(map[booter.MAC]served, len(s.Boots)), at: map[netip.Addr]booter.MAC{}}
+	w := &World{Incarnation: s.Incarnation, Revision: s.Revision, Policy: s.Policy, boots: make(map[booter.MAC]served, len(s.Boots)), at: map[netip.Addr][]booter.MAC{}}
 	for _, b := range s.Boots {
 		w.put(b)
 	}
@@ -70,14 +70,17 @@ func (w *World) put(b api.ServedBoot) {
 	s.net, _ = netip.ParsePrefix(b.Networking["network"])
 	s.via, _ = netip.ParseAddr(b.Networking["gateway"])
 	w.boots[mac] = s
-	if s.rec.Address.IsValid() {
-		w.at[s.rec.Address] = mac
+	if a := s.rec.Address; a.IsValid() {
+		w.at[a] = append(w.at[a], mac)
 	}
 }
 
 func (w *World) drop(mac booter.MAC) {
-	if old, ok := w.boots[mac]; ok && w.at[old.rec.Address] == mac {
-		delete(w.at, old.rec.Address)
+	a := w.boots[mac].rec.Address
+	if left := slices.DeleteFunc(w.at[a], func(m booter.MAC) bool { return m == mac }); len(left) > 0 {
+		w.at[a] = left
+	} else {
+		delete(w.at, a)
 	}
 	delete(w.boots, mac)
 }
@@ -111,10 +114,12 @@ func compareMACs(a, b booter.MAC) int { return slices.Compare(a[:], b[:]) }
 // Len is how many records there are.
 func (w *World) Len() int { return len(w.boots) }
 
-// At is who has an address reserved.
+// At is who has an address reserved; nobody, where that could be more than one.
 func (w *World) At(a netip.Addr) (booter.MAC, bool) {
-	mac, ok := w.at[a]
-	return mac, ok
+	if all := w.at[a]; len(all) == 1 {
+		return all[0], true
+	}
+	return booter.MAC{}, false
 }
 
 // network is the network that a record's address is in, and its gateway: its own, as
