@@ -76,6 +76,7 @@ type run struct {
 	reconciler *control.Reconciler
 	web        *serve.Server
 	metrics    *metrics.Metrics
+	live       *server.Live
 }
 
 // Run serves the site until ctx ends, and then stops without a request cut short,
@@ -157,6 +158,7 @@ func (d *Ingotd) assemble(ctx context.Context) (*run, http.Handler, error) {
 	if err := srv.Mount(mux, d.Version); err != nil {
 		return nil, nil, err
 	}
+	r.live = srv.Live()
 	return r, r.routes(mux, srv), nil
 }
 
@@ -246,9 +248,17 @@ func (r *run) late() time.Duration {
 	return late
 }
 
+// sessions is how many agents hold one.
+func (r *run) sessions() int {
+	if r.live == nil {
+		return 0 // not yet
+	}
+	return r.live.Open()
+}
+
 // measures say where the figures are read.
 func (r *run) measures() metrics.Config {
-	c := metrics.Config{Version: r.Version, Store: r.Stats, Server: r.web.Stats, Needs: r.reconciler.Unserved, Late: r.late, Certificate: r.Certificate,
+	c := metrics.Config{Version: r.Version, Store: r.Stats, Server: r.web.Stats, Needs: r.reconciler.Unserved, Late: r.late, Sessions: r.sessions, Certificate: r.Certificate,
 		Verbs: []string{lifecycle.NeedWorkflow, lifecycle.NeedOff, lifecycle.NeedAcceptance, lifecycle.NeedRun, lifecycle.NeedPower, lifecycle.NeedDrain,
 			lifecycle.NeedEvict, lifecycle.NeedOffline, lifecycle.NeedClean}}
 	for rule := range keys.Rules() {

@@ -9,6 +9,7 @@ import (
 	"github.com/ingotmetal/ingot/cmd/internal/serve"
 	"github.com/ingotmetal/ingot/cmd/internal/server"
 	"github.com/ingotmetal/ingot/cmd/internal/server/httpop"
+	"github.com/ingotmetal/ingot/cmd/internal/sessions"
 )
 
 // routes adds what is no operation: whether the process lives, whether the site can
@@ -31,6 +32,7 @@ func (r *run) routes(mux *http.ServeMux, srv *server.Server) http.Handler {
 		}
 		scrape.ServeHTTP(w, req)
 	})
+	mux.Handle(sessions.Path, r.live)
 	mux.Handle("/", httpop.NotFound())
 	return httpop.Plain(mux)
 }

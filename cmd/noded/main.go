@@ -40,8 +40,14 @@ func main() {
 
 // first is the life of a machine's first process, which never ends.
 func first(w command.World) {
+	err := host.Mount()
+	if _, none := os.Stderr.Stat(); none != nil { // the kernel found no console in the image
+		if console, err := os.OpenFile("/dev/console", os.O_WRONLY, 0); err == nil {
+			w.Out, w.Err = console, console
+		}
+	}
 	log := slog.New(slog.NewTextHandler(w.Err, nil))
-	if err := host.Mount(); err != nil {
+	if err != nil {
 		log.Error("a filesystem is missing", "error", err)
 	}
 	var reaper sync.WaitGroup

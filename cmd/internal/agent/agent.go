@@ -25,7 +25,7 @@ type Agent struct {
 	Now     func() time.Time // with a monotonic part, as time.Now has
 	Entropy io.Reader        // cryptographic, safe for concurrent use
 	Log     *slog.Logger
-	Tell    func(Told)    // default: nobody; for a console. It must not wait
+	Tell    func(Told)    // default: nobody; for a console. Several goroutines call it; it must not wait
 	Survey  time.Duration // how often the inventory is looked at; default 30s
 	Version string
 }

@@ -23,7 +23,7 @@ var own = func() (u disklayout.UUID) {
 }()
 
 // installed is a disk that a setup wrote.
-func installed(t *testing.T, serial string, epoch uint64) *disk {
+func installed(t testing.TB, serial string, epoch uint64) *disk {
 	t.Helper()
 	d := newDisk(serial)
 	h := handle{d, 1}
@@ -175,4 +175,27 @@ func TestFolder(t *testing.T) {
 	if _, err := f.Load(); err == nil {
 		t.Error("a long one is read")
 	}
+}
+
+// What is read as a block is written as the same block, but for what lies behind it.
+func FuzzParseBlock(f *testing.F) {
+	d := installed(f, "A1", 7)
+	if err := keepOn(d).Save([]byte("text")); err != nil {
+		f.Fatal(err)
+	}
+	raw := make([]byte, agent.KeepSize)
+	if _, err := (handle{d, 1}).ReadAt(raw, agent.KeepFirst); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(raw)
+	f.Add(raw[:100])
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		text, again, ok := agent.ParseBlock(raw, own)
+		if !ok {
+			return
+		}
+		if got, _, ok := agent.ParseBlock(again, own); !ok || !bytes.Equal(got, text) || len(text) == 0 {
+			t.Errorf("%q comes back as %q", text, got)
+		}
+	})
 }

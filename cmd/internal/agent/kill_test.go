@@ -24,7 +24,6 @@ type run struct {
 	lost    int
 	written []string // what went wrong
 	over    bool     // Done has been sent: the site says approved
-	was     int      // writes at that time
 }
 
 // step counts a step, and reports whether the machine still has power.

@@ -24,6 +24,7 @@ type firmware struct {
 	dhcp  netip.AddrPort // the booter's
 	tftp  netip.AddrPort
 	told  func(what, detail string)
+	xid   uint32
 }
 
 // booted is what a firmware ends with: a kernel that was started with arguments.
@@ -113,15 +114,17 @@ func (f *firmware) ask(ctx context.Context, conn net.PacketConn, wait time.Durat
 		return nil, nil
 	}
 	_ = conn.SetReadDeadline(f.world.Now().Add(wait))
-	buf := make([]byte, 1500)
-	n, _, err := conn.ReadFrom(buf)
-	switch {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case err != nil || n < 244:
-		return nil, nil
+	for buf := make([]byte, 1500); ; {
+		n, _, err := conn.ReadFrom(buf)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil:
+			return nil, nil
+		case n > 244 && binary.BigEndian.Uint32(buf[4:]) == f.xid: // else it answers an earlier one
+			return buf[:n], nil
+		}
 	}
-	return buf[:n], nil
 }
 
 // message is a DHCP message that came by this machine as its own relay: with where it
@@ -129,7 +132,8 @@ func (f *firmware) ask(ctx context.Context, conn net.PacketConn, wait time.Durat
 func (f *firmware) message(kind byte, options [][]byte) []byte {
 	b := make([]byte, 240, 512)
 	b[0], b[1], b[2], b[3] = 1, 1, 6, 1
-	copy(b[4:], f.mac[2:])
+	f.xid++
+	binary.BigEndian.PutUint32(b[4:], f.xid)
 	relay, net := f.relay.As4(), admin.Addr().As4()
 	copy(b[24:], relay[:])
 	copy(b[28:], f.mac[:])

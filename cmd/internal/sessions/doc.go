@@ -17,7 +17,7 @@ import (
 )
 
 // Path is where a server has its sessions.
-const Path = "/v1/session"
+const Path = "/v1/agent-session"
 
 // Subprotocol is the WebSocket subprotocol; who does not ask for it is refused.
 const Subprotocol = "ingot.session.1"

@@ -72,6 +72,9 @@ func Problem(err error, now time.Time) *api.Problem {
 	return p
 }
 
+// Answer answers with p, for what is served beside the operations.
+func Answer(w http.ResponseWriter, p *api.Problem) { writeProblem(w, p) }
+
 // writeProblem answers with p. Every answer of ours that is no success comes
 // by here or by huma with a refusal.
 func writeProblem(w http.ResponseWriter, p *api.Problem) {
