@@ -3,6 +3,7 @@ package booting
 import (
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"net/http"
 
 	"github.com/ingotmetal/ingot/booter"
@@ -38,8 +39,9 @@ func (d *Desk) explain(w http.ResponseWriter, r *http.Request) {
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, account.MaxPacket))
 	dec.DisallowUnknownFields()
 	err := dec.Decode(&in)
+	_, end := dec.Token()
 	raw, badHex := hex.DecodeString(in.Packet)
-	if err != nil || badHex != nil {
+	if err != nil || badHex != nil || end != io.EOF {
 		refuse(w, api.NewProblem("INVALID_INPUT", "want JSON with a packet in hexadecimal, at most 16 KiB"))
 		return
 	}

@@ -32,7 +32,7 @@ func posted(t testing.TB, h http.Handler, body []byte) (account.Verdict, int) {
 
 // captures is a desk that knows the machines of the captured packets.
 func captures(t testing.TB) *Desk {
-	return newDesk(t, place(), still, boot("52:54:00:12:34:56", "enrolling", "10.78.0.60"), boot("52:54:00:12:34:57", "enrolling", "10.78.0.59"), boot("52:54:00:12:34:58", "enrolling", "10.78.0.60"))
+	return newDesk(t, place(), still, boot("52:54:00:12:34:56", "enrolling", "10.78.0.58"), boot("52:54:00:12:34:57", "enrolling", "10.78.0.59"), boot("52:54:00:12:34:58", "enrolling", "10.78.0.60"))
 }
 
 // Every packet of real clients, as the booter's own host has it explained: what the
@@ -92,7 +92,7 @@ func TestOtherProtocols(t *testing.T) {
 		"its first bytes":        {whole[:4], "dhcp4"},
 		"nothing":                {nil, "dhcp4"},
 		"solicit":                {[]byte{1, 1, 2, 3, 0, 1, 0, 2, 9, 9}, "dhcp6"},
-		"solicit without any":    {[]byte{1, 1, 2, 3}, "dhcp6"},
+		"solicit without any":    {[]byte{1, 1, 2, 3}, "dhcp4"},
 		"a cut solicit":          {[]byte{1, 1, 2, 3, 0, 1, 0, 9, 9, 9}, "dhcp4"},
 		"relayed":                {append(append([]byte{12, 0}, make([]byte, 32)...), 0, 9, 0, 1, 7), "dhcp6"},
 		"rrq":                    {[]byte("\x00\x01a\x00octet\x00"), "tftp"},
@@ -120,7 +120,7 @@ func TestWhy(t *testing.T) {
 		"unknown":                 {"02:00:00:00:00:77", nil, "absent", "no-record"},
 		"heard and served":        {known, message(mac(known), 1, pxe...), "enrolling", ""},
 		"an operating system":     {known, message(mac(known), 1), "enrolling", "not-pxe"},
-		"unknown and heard":       {"02:00:00:00:00:77", message(numbered(0x77), 1, pxe...), "absent", "no-record"},
+		"unknown and heard":       {"02:00:00:00:00:77", message(numbered(0x77), 1, pxe...), "absent", "no-record no-address"},
 		"no first boot program":   {known, arm, "enrolling", "image-unstaged"},
 		"several reasons at once": {shut, message(mac(shut), 1), "decommissioned", "not-pxe decommissioned"},
 	} {

@@ -127,8 +127,8 @@ const (
 	dhcp6Relay  = 34
 )
 
-// dhcp6 reports whether raw is a message of DHCPv6: a known type, and options that fill
-// it to its end.
+// dhcp6 reports whether raw is a message of DHCPv6: a known type, and one or more
+// options that fill it to its end.
 func dhcp6(raw []byte) bool {
 	if len(raw) < dhcp6Header || raw[0] < 1 || raw[0] > 36 {
 		return false
@@ -140,7 +140,7 @@ func dhcp6(raw []byte) bool {
 		}
 		rest = raw[dhcp6Relay:]
 	}
-	for len(rest) > 0 {
+	for first := true; first || len(rest) > 0; first = false {
 		if len(rest) < 4 {
 			return false
 		}
