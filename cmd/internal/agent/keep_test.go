@@ -81,38 +81,41 @@ func TestDiskKeep(t *testing.T) {
 }
 
 // Wherever a write is cut, in whatever sector, what was kept or what was to be kept is
-// there.
+// there: also where an earlier cut has left only one copy whole.
 func TestDiskKeepIsCut(t *testing.T) {
 	first, second := strings.Repeat("old ", 1000), strings.Repeat("new ", 1500)
 	fresh := installed(t, "A1", 7)
 	if err := keepOn(fresh).Save([]byte(first)); err != nil {
 		t.Fatal(err)
 	}
-	old := 0
-	for cut := range 2 * agent.KeepSize / 512 {
-		d := newDisk("A1")
-		for at, b := range fresh.medium {
-			d.medium[at] = b
+	for _, bad := range []int64{0, agent.KeepFirst, agent.KeepSecond} {
+		held := map[string]int{}
+		for cut := range 2 * agent.KeepSize / 512 {
+			d := newDisk("A1")
+			for at, b := range fresh.medium {
+				d.medium[at] = b
+			}
+			if bad != 0 {
+				d.medium[bad+1024] = make([]byte, 512)
+			}
+			d.torn = cut + 1
+			if err := keepOn(d).Save([]byte(second)); err == nil {
+				t.Fatal("a save that was cut succeeds")
+			}
+			d.torn, d.held = 0, 0
+			got, err := keepOn(d).Load()
+			if err != nil || string(got) != first && string(got) != second {
+				t.Errorf("%d is bad, cut after %d sectors: %.20q, %v", bad, cut, got, err)
+			}
+			held[string(got)]++
+			if err := keepOn(d).Save([]byte(second)); err != nil {
+				t.Error(err)
+			}
+			loads(t, keepOn(d), second)
 		}
-		d.torn = cut + 1
-		if err := keepOn(d).Save([]byte(second)); err == nil {
-			t.Fatal("a save that was cut succeeds")
+		if held[first] == 0 || held[second] == 0 {
+			t.Error("one of them never held: nothing was cut")
 		}
-		d.torn, d.held = 0, 0
-		got, err := keepOn(d).Load()
-		if err != nil || string(got) != first && string(got) != second {
-			t.Errorf("cut after %d sectors: %.20q, %v", cut, got, err)
-		}
-		if string(got) == first {
-			old++
-		}
-		if err := keepOn(d).Save([]byte(second)); err != nil {
-			t.Error(err)
-		}
-		loads(t, keepOn(d), second)
-	}
-	if old == 0 {
-		t.Error("the old one never held: nothing was cut")
 	}
 }
 

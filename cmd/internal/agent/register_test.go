@@ -27,6 +27,7 @@ import (
 	"github.com/ingotmetal/ingot/cmd/internal/secrets"
 	"github.com/ingotmetal/ingot/cmd/internal/serve"
 	"github.com/ingotmetal/ingot/cmd/internal/server"
+	"github.com/ingotmetal/ingot/cmd/internal/sessions"
 	"github.com/ingotmetal/ingot/cmd/internal/simnet"
 	"github.com/ingotmetal/ingot/cmd/internal/store/storetest"
 )
@@ -103,7 +104,10 @@ func (p *plane) serve() (end func()) {
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ends := make(chan error, 2)
-	p.listen(ctx, ends, ":443", p.watched(h), src)
+	mux := http.NewServeMux()
+	mux.Handle("/", p.watched(h))
+	mux.Handle(sessions.Path, srv.Live())
+	p.listen(ctx, ends, ":443", mux, src)
 	p.listen(ctx, ends, ":81", local, nil)
 	p.signIn()
 	return func() {
@@ -205,7 +209,8 @@ func (p *plane) operated(f func()) {
 
 var codeForm = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{3}-[0-9A-HJKMNP-TV-Z]{3}$`)
 
-// A hand-installed machine is let in by its claim code, and its key works.
+// A hand-installed machine is let in by its claim code, and its key works until the
+// machine is disabled, which ends its session.
 func TestRegister(t *testing.T) {
 	registering(t, func(t *testing.T, p *plane) {
 		a := p.agent(1)
@@ -225,13 +230,23 @@ func TestRegister(t *testing.T) {
 		if err := p.agent(2).Register(t.Context()); err != nil || len(p.asked) != asked {
 			t.Errorf("a second time: %v, asked %v", err, p.asked[asked:])
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := p.agent(3).Run(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(p.logs.String(), "the control plane took the key") {
-			t.Errorf("%v\n%s", err, p.logs.String())
+		go p.disable(20 * time.Minute)
+		from := time.Now()
+		err := p.agent(3).Run(t.Context())
+		if _, ok := errors.AsType[*agent.Revoked](err); !ok || time.Since(from) < 20*time.Minute || time.Since(from) > 21*time.Minute || strings.Count(p.logs.String(), "the session with the control plane is open") != 1 {
+			t.Errorf("after %s: %v\n%s", time.Since(from), err, p.logs.String())
 		}
 		p.noSecrets()
 	})
+}
+
+// disable shuts the machine out after a while (REG-11).
+func (p *plane) disable(after time.Duration) {
+	time.Sleep(after)
+	in := api.RegistrationChange{RegistrationRef: api.RegistrationRef{Server: uuid}}
+	if _, err := api.RegistrationDisable.Call(p.t.Context(), p.ada, &in); err != nil {
+		p.t.Error(err)
+	}
 }
 
 // noSecrets is the canary.
