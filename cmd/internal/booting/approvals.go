@@ -95,11 +95,16 @@ func (s *Setups) due(server string) (*Machine, api.Approval, bool) {
 	return m, a, true
 }
 
+// drainWait is how long the answer to a drain is waited for.
+const drainWait = 15 * time.Second
+
 // drain takes the bundle, once. Where the answer is lost, so is the bundle, and the
 // deadline ends the setup (EDGE-6).
 func (s *Setups) drain(ctx context.Context, m *Machine, a api.Approval) {
 	in := api.DrainBundle{RegistrationRef: api.RegistrationRef{Server: a.Server}}
 	in.Body.Epoch, in.Body.AgentKey, in.Body.Held = a.Epoch, m.hash, true
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWait) // a stop must not lose the answer
+	defer cancel()
 	got, err := api.SetupDrain.Call(ctx, s.Client, &in)
 	now := s.Desk.now()
 	s.mu.Lock()
@@ -109,6 +114,9 @@ func (s *Setups) drain(ctx context.Context, m *Machine, a api.Approval) {
 		s.Log.Warn("a bundle could not be drained", "server", a.Server, "epoch", a.Epoch, "error", err, "next", "the setup ends at its deadline unless another booter holds the machine")
 		s.again = s.again || passing(err)
 		return
+	}
+	if s.handed == nil {
+		s.handed = map[string]handed{}
 	}
 	maps.DeleteFunc(s.handed, func(_ string, h handed) bool { return now.Sub(h.since) > handedLife })
 	s.handed[m.server] = handed{got, now}

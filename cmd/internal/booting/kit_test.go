@@ -222,9 +222,12 @@ func (p *plane) RoundTrip(r *http.Request) (*http.Response, error) {
 		body, _ = io.ReadAll(r.Body)
 	}
 	path := r.URL.Path
+	if r.Method == http.MethodGet {
+		body = []byte(r.URL.RawQuery)
+	}
 	p.mu.Lock()
 	p.calls[path]++
-	p.bodies[path] = append(body, r.URL.RawQuery...)
+	p.bodies[path] = body
 	answer, away := p.answer[path], p.away
 	p.mu.Unlock()
 	if away {
@@ -252,3 +255,5 @@ func (p *plane) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func newKey() bootscript.Key { return bootscript.NewKey([32]byte{7}) }

@@ -88,7 +88,7 @@ func (s *Setups) replace(m *Machine) *Machine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lines == nil {
-		s.lines, s.approved, s.handed = map[string]*Machine{}, map[string]api.Approval{}, map[string]handed{}
+		s.lines = map[string]*Machine{} // the others may hold what came before any agent
 		s.draining = map[string]bool{}
 	}
 	old := s.lines[m.server]

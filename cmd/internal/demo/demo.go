@@ -4,22 +4,20 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/disklayout"
 )
 
-// A Fault is what goes wrong in a demo on purpose.
-type Fault string
-
-// NoFault is a demo in which nothing does.
-const NoFault Fault = ""
-
 // Run lives through a demo. The error says what did not end well.
 func Run(ctx context.Context, w World, o Options) (err error) {
 	if o.Machines < 1 || o.Machines > MaxMachines {
 		return &Invalid{fmt.Sprintf("%d machines", o.Machines), fmt.Sprintf("1 to %d", MaxMachines)}
+	}
+	if !slices.Contains(Faults(), o.Fault) {
+		return &Invalid{"fault " + string(o.Fault), "one of" + strings.ReplaceAll(fmt.Sprint(Faults()[1:]), "[", " ")}
 	}
 	dir := o.Keep
 	if dir == "" {
@@ -51,6 +49,9 @@ func (l *lab) lives(ctx context.Context) error {
 		}
 		l.machines = append(l.machines, m)
 	}
+	if err := l.before(ctx); err != nil {
+		return err
+	}
 	for _, m := range l.machines {
 		m.on(ctx)
 	}
@@ -58,6 +59,9 @@ func (l *lab) lives(ctx context.Context) error {
 		return err
 	}
 	l.say("site", "checked", fmt.Sprintf("%d machines are approved", len(l.machines)))
+	if err := l.lowestAddresses(ctx); err != nil {
+		return err
+	}
 	if err := l.disksAsPlanned(); err != nil {
 		return err
 	}
@@ -81,6 +85,9 @@ func (l *lab) until(ctx context.Context, state string) error {
 			case "awaiting_setup":
 				if err := l.approve(ctx, m); err != nil {
 					return fmt.Errorf("%s: %w", m.name(), err)
+				}
+				if err := l.after(ctx); err != nil {
+					return err
 				}
 			}
 		}

@@ -33,6 +33,35 @@ func (l *lab) judge(ctx context.Context) error {
 	return nil
 }
 
+// lowestAddresses holds what was given out against BOOT-7: the lowest of the network,
+// each once.
+func (l *lab) lowestAddresses(ctx context.Context) error {
+	given := map[string]string{}
+	for in := (api.BootList{}); ; {
+		got, err := api.BootListing.Call(ctx, l.operator, &in)
+		if err != nil {
+			return err
+		}
+		for _, b := range got.Boots {
+			if by, twice := given[b.Address]; twice {
+				return &Broken{b.Address + " is given to " + by + " and to " + b.MAC}
+			}
+			given[b.Address] = b.MAC
+		}
+		if in.Cursor = got.NextCursor; in.Cursor == "" {
+			break
+		}
+	}
+	at := booth
+	for range l.machines {
+		if at = at.Next(); given[at.String()] == "" {
+			return &Broken{"the address " + at.String() + " is free, and higher ones are given"}
+		}
+	}
+	l.say("site", "checked", fmt.Sprintf("%d addresses are given, each once, the lowest: %s to %s", len(given), booth.Next(), at))
+	return nil
+}
+
 // noLiveKey looks at every key: of a machine none may live.
 func (l *lab) noLiveKey(ctx context.Context) error {
 	in := api.KeyList{}

@@ -34,11 +34,14 @@ type lab struct {
 	pin      string
 	host     *api.Client // who is on the control plane's host
 	operator *api.Client
-	booter   *daemon.Boothouse
 	dhcp     netip.AddrPort
 	tftp     netip.AddrPort
 	image    string // digest of the disk image
 	stops    []func() error
+
+	stopPlane, stopBooter func() error
+	booterConfig          config.Booter
+	struck, mended        bool
 
 	machines []*machine
 	news     chan *machine // whose state changed
@@ -137,7 +140,7 @@ func (l *lab) runPlane(ctx context.Context) error {
 	l.address, l.pin = listeners[0].Addr().String(), site.Pin
 	d := daemon.Ingotd{Version: "demo", Config: l.plane, Store: site.Store, Master: site.Master, Now: out.Now, Entropy: out.Entropy, Log: l.log,
 		Listeners: listeners, Credentials: daemon.Credentials, Host: daemon.OnHost, Backup: site.Backup(), Stats: site.Stats(), Certificate: site.CertificateEnd}
-	l.background(d.Run, site.Close)
+	l.stopPlane = l.background(d.Run, site.Close)
 	l.host = &api.Client{Base: "http://ingotd", HTTP: &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		return l.world.Dial("unix", l.plane.Listen.Unix)
 	}}}}
@@ -146,14 +149,16 @@ func (l *lab) runPlane(ctx context.Context) error {
 }
 
 // background runs a daemon until it is stopped, and then closes what it had.
-func (l *lab) background(run func(context.Context) error, then func() error) {
+func (l *lab) background(run func(context.Context) error, then func() error) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	l.all.Go(func() { ended <- run(ctx) })
-	l.stops = append(l.stops, func() error {
+	stop = sync.OnceValue(func() error {
 		cancel()
 		return errors.Join(<-ended, then())
 	})
+	l.stops = append(l.stops, stop)
+	return stop
 }
 
 // signIn makes an operator, on the host, and opens a session as that operator.
@@ -202,14 +207,22 @@ func (l *lab) startBooter(ctx context.Context) error {
 	if c.Server.EnrollKey, err = l.key(ctx, "ur_enroll"); err != nil {
 		return err
 	}
+	l.booterConfig = c.Filled()
+	return l.runBooter(ctx)
+}
+
+// runBooter runs the booter, at the addresses that it had, if any.
+func (l *lab) runBooter(ctx context.Context) error {
 	links := []booter.Link{{Name: "lo", ServerID: booth, Networks: []netip.Prefix{admin}}}
-	h, err := daemon.OpenBooter(ctx, c.Filled(), links, l.outside())
+	h, err := daemon.OpenBooter(ctx, l.booterConfig, links, l.outside())
 	if err != nil {
 		return err
 	}
-	l.booter, l.dhcp = h, h.Address()
+	l.dhcp = h.Address()
 	l.tftp, _ = netip.ParseAddrPort(h.TFTP.LocalAddr().String())
-	l.background(h.Run, h.Close)
+	at := &l.booterConfig.Listen
+	at.DHCP, at.TFTP, at.HTTP, at.Session = l.dhcp.String(), l.tftp.String(), h.HTTP.Addr().String(), h.Session.Addr().String()
+	l.stopBooter = l.background(h.Run, h.Close)
 	l.say("site", "started", "booter at "+booth.String()+": DHCP, TFTP, HTTP and the agents' sessions")
 	return nil
 }

@@ -156,5 +156,11 @@ func (a *alive) told(t agent.Told) {
 		a.lab.say(a.name(), "sentinel", "the disk is written and read back")
 	case "failed":
 		a.lab.say(a.name(), "failed", t.Why)
+		a.mu.Lock()
+		a.state = "" // what it hears next is news
+		a.mu.Unlock()
+		if err := a.lab.mend(context.Background()); err != nil {
+			a.lab.say("site", "trouble", err.Error())
+		}
 	}
 }
