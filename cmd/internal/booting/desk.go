@@ -1,6 +1,7 @@
 package booting
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,9 +63,11 @@ func (d *Desk) Change(fn func(*World) *World) {
 
 // Restage looks at what is staged anew, and reports whether that changed.
 func (d *Desk) Restage() (changed bool, err error) {
-	if changed, err = d.store.Reload(); changed {
-		d.mu.Lock()
-		defer d.mu.Unlock()
+	_, err = d.store.Reload() // what is found harmed while it is served changes without it
+	now := d.store.Staged()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if changed = !maps.Equal(now, d.staged); changed {
 		d.restage()
 	}
 	return changed, err

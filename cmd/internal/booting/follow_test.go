@@ -26,7 +26,7 @@ type feed struct {
 }
 
 func newFeed(s api.BootSnapshot) *feed {
-	f := &feed{plane: newPlane(), now: s, was: s.Revision, news: make(chan struct{})}
+	f := &feed{plane: newPlane(), now: s, was: s.Revision}
 	f.on("/v1/booter/snapshot", func([]byte) (any, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -107,6 +107,7 @@ func (f *feed) restore(s api.BootSnapshot) {
 func following(t *testing.T, file string, f *feed, during func(t *testing.T, d *Desk, follower *Follower)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
+		f.news = make(chan struct{}) // of this bubble
 		d := NewDesk(place(), staged(t), newKey(), time.Now)
 		follower := &Follower{Client: f.client(), Desk: d, File: file, Log: quiet}
 		if err := follower.Load(); err != nil && !strings.Contains(err.Error(), "is damaged") {
