@@ -62,7 +62,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	kept, err := load(a.Keep, r.name)
 	if err == nil && kept != nil {
 		err = r.bound(ctx, *kept)
-		if _, dead := errors.AsType[*Revoked](err); !dead {
+		if _, dead := errors.AsType[*Revoked](err); !dead { // nil among them
 			return err
 		}
 	}

@@ -15,12 +15,19 @@ import (
 const callWait = 30 * time.Second
 
 // bound shows the kept key to the control plane and beats, for as long as the key
-// lives. The error is *Revoked, or the context's.
+// lives. It returns nil where the machine restarts. The error is *Revoked, or the
+// context's.
 func (r *running) bound(ctx context.Context, rec Record) error {
 	wait := backoff{entropy: r.Entropy}
 	for {
 		began := r.Now()
-		err := r.shown(ctx, rec)
+		err := r.refresh(ctx, rec)
+		if err == nil && rec.Epoch != 0 && !rec.Restarted && r.Config.Booter != "" {
+			return r.restart(ctx)
+		}
+		if err == nil {
+			err = r.shown(ctx, rec)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -36,11 +43,8 @@ func (r *running) bound(ctx context.Context, rec Record) error {
 	}
 }
 
-// shown refreshes the row (REG-15), and then holds a session.
+// shown holds a session.
 func (r *running) shown(ctx context.Context, rec Record) error {
-	if err := r.refresh(ctx, rec); err != nil {
-		return err
-	}
 	addresses, err := macs(r.Machine)
 	if err != nil {
 		return err
@@ -61,7 +65,7 @@ func (r *running) shown(ctx context.Context, rec Record) error {
 	return link.Err()
 }
 
-// refresh tells the control plane what the machine is.
+// refresh tells the control plane what the machine is (REG-15).
 func (r *running) refresh(ctx context.Context, rec Record) error {
 	info, err := sysinfo(r.Machine, r.name, r.Log)
 	if err != nil {

@@ -23,11 +23,11 @@ type disk struct {
 	disk   disklayout.Disk
 	medium map[int64][]byte // sectors that were ever written
 	writes int
-	held   int         // life that holds it; 0: nobody
-	life   int         // of the machine
-	torn   int         // sectors until the power goes, and one; 0: it stays
-	lies   int64       // a byte that is not read as it was written; 0: none
-	wrote  func() bool // before each write and sync: false cuts the power
+	held   int                 // life that holds it; 0: nobody
+	life   int                 // of the machine
+	torn   int                 // sectors until the power goes, and one; 0: it stays
+	lies   int64               // a byte that is not read as it was written; 0: none
+	wrote  func(at int64) bool // before each write, and with -1 before each sync: false cuts the power
 }
 
 func newDisk(serial string) *disk {
@@ -87,8 +87,8 @@ func (h handle) ReadAt(b []byte, at int64) (int, error) {
 	return len(b), nil
 }
 
-func (h handle) alive() error {
-	if h.wrote != nil && h.mine == h.life && !h.wrote() || h.mine != h.life {
+func (h handle) alive(at int64) error {
+	if h.wrote != nil && h.mine == h.life && !h.wrote(at) || h.mine != h.life {
 		return errDead
 	}
 	return nil
@@ -98,7 +98,7 @@ func (h handle) WriteAt(b []byte, at int64) (int, error) {
 	if at%512 != 0 || len(b)%512 != 0 || at+int64(len(b)) > int64(h.disk.disk.Size) {
 		return 0, errors.New("a write that is no whole sectors of this disk")
 	}
-	if err := h.alive(); err != nil {
+	if err := h.alive(at); err != nil {
 		return 0, err
 	}
 	h.mu.Lock()
@@ -114,7 +114,7 @@ func (h handle) WriteAt(b []byte, at int64) (int, error) {
 	return len(b), nil
 }
 
-func (h handle) Sync() error   { return h.alive() }
+func (h handle) Sync() error   { return h.alive(-1) }
 func (h handle) Forget() error { return nil }
 func (h handle) Reread() error { return nil }
 

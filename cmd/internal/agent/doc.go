@@ -17,7 +17,8 @@
 //
 // A machine that finds a kept key refreshes its row with it (REG-15), which also
 // promotes a setup whose sentinel was lost (SET-13), and beats on a session with the
-// control plane. A key that is dead ends that, with a line in the log, and the agent
+// control plane. Where the power went before the site's answer was heard, it restarts
+// once more, so that it does not stay in the image that sets machines up. A key that is dead ends that, with a line in the log, and the agent
 // announces again.
 //
 // A hand-installed machine registers (REG-2): see [Agent.Register].

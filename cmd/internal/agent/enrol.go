@@ -54,6 +54,14 @@ func (r *running) enrol(ctx context.Context) error {
 func (r *running) restart(ctx context.Context) error {
 	r.Log.Info("the setup is complete, and the machine restarts", "machine", r.name)
 	r.tell(Told{What: "approved"})
+	rec, err := load(r.Keep, r.name)
+	if err == nil && rec != nil {
+		rec.Restarted = true
+		err = save(r.Keep, *rec)
+	}
+	if err != nil {
+		r.Log.Warn("that the machine restarts is not kept; it may restart once more", "error", err)
+	}
 	wait := backoff{entropy: r.Entropy}
 	for {
 		err := r.Machine.Restart()

@@ -31,6 +31,11 @@ type Record struct {
 	Pin     pin.Pin      `json:"pin"`
 	Key     api.Secret   `json:"key"`
 	Tickets []api.Secret `json:"tickets,omitempty"`
+	// Restarted says that the machine restarted after its setup, or is about to. Where
+	// that did not happen, for want of power before the site's answer, it is made up
+	// for once the key was taken: else the machine would stay in the image that sets
+	// machines up.
+	Restarted bool `json:"restarted,omitempty"`
 }
 
 // Format writes [redacted], whatever the verb.
