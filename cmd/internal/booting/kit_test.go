@@ -257,3 +257,5 @@ func (p *plane) RoundTrip(r *http.Request) (*http.Response, error) {
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func newKey() bootscript.Key { return bootscript.NewKey([32]byte{7}) }
+
+func hexOf(b []byte) string { return hex.EncodeToString(b) }
