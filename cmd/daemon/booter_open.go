@@ -39,15 +39,16 @@ type Boothouse struct {
 
 // The files in a booter's state folder.
 const (
-	worldFile = "site.json"
-	tokenFile = "token.key"
+	worldFile   = "site.json"
+	bundlesFile = "bundles.json"
+	tokenFile   = "token.key"
 )
 
 // OpenBooter opens what c names, with links for its interfaces, and makes at the first
 // start what is missing: the state folder, the key and certificate of sessions, the
 // key of tokens.
 func OpenBooter(ctx context.Context, c BooterConfig, links []booter.Link, out Outside) (*Boothouse, error) {
-	h := &Boothouse{Booterd: Booterd{World: filepath.Join(c.State, worldFile), Now: out.Now, Entropy: out.Entropy, Log: out.Log}}
+	h := &Boothouse{Booterd: Booterd{World: filepath.Join(c.State, worldFile), Bundles: filepath.Join(c.State, bundlesFile), Now: out.Now, Entropy: out.Entropy, Log: out.Log}}
 	if err := h.fill(ctx, c, links, out); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}

@@ -25,6 +25,8 @@ type Booterd struct {
 	Desk *booting.Desk
 	// World is the file that keeps what is known of the site.
 	World string
+	// Bundles is the file that keeps sealed bundles until their machines have them.
+	Bundles string
 	// Booter and Enroll are clients of the control plane with keys of the scopes
 	// booter and ur_enroll (SET-16).
 	Booter, Enroll *api.Client
@@ -50,7 +52,10 @@ func (b *Booterd) Run(ctx context.Context) error {
 	if err := follower.Load(); err != nil { // it is fetched anew
 		b.Log.Warn("what was known of the site cannot be read", "error", err)
 	}
-	setups := &booting.Setups{Client: b.Enroll, Follower: follower, Desk: b.Desk, Log: b.Log}
+	setups := &booting.Setups{Client: b.Enroll, Follower: follower, Desk: b.Desk, Log: b.Log, File: b.Bundles}
+	if err := setups.Load(); err != nil {
+		b.Log.Warn("bundles that were kept cannot be read; their setups end at their deadlines", "error", err)
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	g := &parts{stop: stop}

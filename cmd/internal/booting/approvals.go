@@ -3,12 +3,16 @@ package booting
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/ingotmetal/ingot/booter/bootscript"
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/whole"
 	"github.com/ingotmetal/ingot/liveness/session"
 )
 
@@ -118,8 +122,45 @@ func (s *Setups) drain(ctx context.Context, m *Machine, a api.Approval) {
 	if s.handed == nil {
 		s.handed = map[string]handed{}
 	}
-	maps.DeleteFunc(s.handed, func(_ string, h handed) bool { return now.Sub(h.since) > handedLife })
+	maps.DeleteFunc(s.handed, func(_ string, h handed) bool { return now.Sub(h.Since) > handedLife })
 	s.handed[m.server] = handed{got, now}
+	s.save()
+}
+
+// save keeps the bundles that were drained and may not have arrived, for a booter that
+// is stopped or killed before its agent comes again: what is sealed alone. s.mu is held.
+func (s *Setups) save() {
+	if s.File == "" {
+		return
+	}
+	sealed := map[string]handed{}
+	for server, h := range s.handed {
+		if h.Sealed {
+			sealed[server] = h
+		}
+	}
+	raw, err := json.Marshal(sealed)
+	if err == nil {
+		err = whole.Replace(s.File, whole.Bytes(raw))
+	}
+	if err != nil {
+		s.Log.Error("a drained bundle could not be kept; its setup is lost if this booter stops now", "error", err, "next", "free space in the state folder")
+	}
+}
+
+// Load takes in what was kept. Where it cannot be read, those setups end at their
+// deadlines.
+func (s *Setups) Load() error {
+	raw, err := os.ReadFile(s.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		err = json.Unmarshal(raw, &s.handed)
+	}
+	return err
 }
 
 // Order is what an agent is told to write, beside its sealed bundle.

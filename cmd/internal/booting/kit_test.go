@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/netip"
 	"os"
@@ -253,8 +252,6 @@ func (p *plane) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.Body, w.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
 	return w, nil
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func newKey() bootscript.Key { return bootscript.NewKey([32]byte{7}) }
 

@@ -67,7 +67,8 @@ func (s *Setups) epochOf(server string) uint64 {
 func (s *Setups) ended(server string, epoch uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.handed[server].Epoch <= epoch {
+	if h, ok := s.handed[server]; ok && h.Epoch <= epoch {
 		delete(s.handed, server)
+		s.save()
 	}
 }

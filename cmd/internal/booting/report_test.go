@@ -3,6 +3,7 @@ package booting
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,10 +105,13 @@ func TestReporterKeepsWhatDidNotArrive(t *testing.T) {
 func TestReporterTellsOnce(t *testing.T) {
 	reporting(t, func(t *testing.T, d *Desk, p *plane) {
 		synctest.Wait()
+		var mu sync.Mutex
 		all := []api.ServedOnce{}
 		p.on(bootsPath, func(body []byte) (any, error) {
 			var b boots
 			_ = json.Unmarshal(body, &b)
+			mu.Lock()
+			defer mu.Unlock()
 			all = append(all, b.Boots...)
 			return api.BootsTaken{}, nil
 		})
@@ -115,9 +119,11 @@ func TestReporterTellsOnce(t *testing.T) {
 			d.Answer(came(message(mac(known), 1, pxe...)))
 		}
 		time.Sleep(5 * time.Minute)
+		mu.Lock()
 		if len(all) != 1 || all[0].Count != 4 {
 			t.Errorf("%+v", all)
 		}
+		mu.Unlock()
 		p.on(bootsPath, func([]byte) (any, error) { return nil, api.NewProblem("INVALID_INPUT", "no") })
 		d.Answer(came(message(mac(known), 1, pxe...)))
 		time.Sleep(5 * time.Minute)

@@ -30,6 +30,7 @@ type Setups struct {
 	Follower *Follower
 	Desk     *Desk
 	Log      *slog.Logger
+	File     string // keeps bundles that were drained; "" keeps none
 
 	mu       sync.Mutex
 	lines    map[string]*Machine     // by server UUID: the newest that proved its key
@@ -42,7 +43,7 @@ type Setups struct {
 // handed is a bundle that was drained, sealed to its agent's key.
 type handed struct {
 	api.Bundle
-	since time.Time
+	Since time.Time `json:"since"`
 }
 
 // handedLife is how long a bundle is kept for an agent that comes again. It is longer

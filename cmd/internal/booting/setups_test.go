@@ -284,6 +284,8 @@ func TestASetup(t *testing.T) {
 		if _, _, done := a.had(); done == 0 || a.done[0].State != "approved" {
 			t.Errorf("%+v", a.done)
 		}
+		h.setups.mu.Lock()
+		defer h.setups.mu.Unlock()
 		if len(h.setups.handed) != 0 || len(h.setups.approved) != 0 || len(h.setups.draining) != 0 {
 			t.Errorf("what has ended is remembered: %d %d", len(h.setups.handed), len(h.setups.approved))
 		}

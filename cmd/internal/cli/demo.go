@@ -36,4 +36,4 @@ func (a *app) demoCommand() *cobra.Command {
 }
 
 // faultNames are what can go wrong in a demo.
-const faultNames = "wrong-digest, kill-ingotd, kill-booterd or power-cut"
+const faultNames = "wrong-digest, stop-ingotd or stop-booterd"
