@@ -78,8 +78,10 @@ crash:
 clients:
 	@GO=$(GO) .ci/clients
 
+## demo: the life of three machines in one process on loopback, from DISCOVER to approved and back
+MACHINES ?= 3
 demo:
-	@echo "make demo: not there yet; it comes with the walking machine (control plane, booter and agent in one process)" >&2; exit 2
+	$(GO) run ./cmd/ingot demo --machines $(MACHINES)
 
 vm:
 	@echo "make vm: not there yet; it comes with the edges (a virtual machine booted and installed by ingot)" >&2; exit 2
