@@ -3,7 +3,7 @@ package booteradmin
 import (
 	"errors"
 	"net"
-	"net/netip"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -29,13 +29,9 @@ const privileged = 1024
 
 // advise adds to an error of the system what to do about it.
 func advise(err error) error {
-	at := ""
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
-		at = op.Addr.String()
-	}
-	where, _ := netip.ParseAddrPort(at)
+	port := portOf(err)
 	switch {
-	case errors.Is(err, syscall.EACCES) && where.Port() > 0 && where.Port() < privileged:
+	case errors.Is(err, syscall.EACCES) && port > 0 && port < privileged:
 		return &Stuck{err, "ports below 1024 need the capability CAP_NET_BIND_SERVICE, which booterd.service gives; or run it as root, or name other ports in listen and forward these to them", "ACCESS_DENIED"}
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return &Stuck{err, "this host does not have that address: put it on an interface, or correct it in listen; ip -brief address lists what is there", "INVALID_CONFIG"}
@@ -45,6 +41,17 @@ func advise(err error) error {
 		return &Stuck{err, "name interfaces of this host in interfaces, each with an IPv4 address; ip -brief address lists them", "INVALID_CONFIG"}
 	}
 	return err
+}
+
+// portOf is the port that could not be opened, 0 where it was another thing.
+func portOf(err error) int {
+	op, ok := errors.AsType[*net.OpError](err)
+	if !ok || op.Addr == nil {
+		return 0
+	}
+	_, text, _ := net.SplitHostPort(op.Addr.String())
+	port, _ := strconv.Atoi(text)
+	return port
 }
 
 // missing reports whether err is of an interface that is not there, or has no address.
