@@ -25,8 +25,9 @@ type Follower struct {
 	File   string
 	Log    *slog.Logger
 
-	saved time.Time // when the file was written; Run's alone
+	saved time.Time // when the file was written; under saving
 
+	saving  sync.Mutex // one writes the file
 	mu      sync.Mutex
 	kept    uint64        // revision of what was written
 	changed chan struct{} // closed when that moves on; made when first asked for
@@ -156,6 +157,8 @@ func (f *Follower) awaited() bool {
 // save writes the world, where it changed, and wakes who waits for it: at once if it
 // must or somebody waits. A disk that does not take it is no reason to serve less.
 func (f *Follower) save(must bool) {
+	f.saving.Lock()
+	defer f.saving.Unlock()
 	f.Desk.mu.Lock()
 	revision, now := f.Desk.world.Revision, f.Desk.now()
 	f.Desk.mu.Unlock()
@@ -190,6 +193,9 @@ func (f *Follower) keep(revision uint64) {
 // Wait waits until the world has a revision and was written, or ctx ends.
 func (f *Follower) Wait(ctx context.Context, revision uint64) error {
 	for {
+		if _, at := f.at(); at >= revision {
+			f.save(true) // it came before somebody waited for it
+		}
 		f.mu.Lock()
 		if f.kept >= revision {
 			f.mu.Unlock()

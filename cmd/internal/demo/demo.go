@@ -52,6 +52,7 @@ func (l *lab) lives(ctx context.Context) error {
 	if err := l.before(ctx); err != nil {
 		return err
 	}
+	l.stops = append(l.stops, l.following(ctx))
 	for _, m := range l.machines {
 		m.on(ctx)
 	}

@@ -67,6 +67,7 @@ func (m *machine) on(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.off, m.gone = cancel, make(chan struct{})
+	m.lab.say(m.name(), "power", "on: the first DISCOVER makes it known, the next ones are answered")
 	m.lab.all.Go(func() {
 		defer close(m.gone)
 		for ctx.Err() == nil {

@@ -49,17 +49,17 @@ func (t *timeline) say(who, what, detail string) {
 	}
 	if t.quiet && strings.HasPrefix(who, "m") && who > fmt.Sprintf("m%03d", shown) && what != "failed" && what != "trouble" {
 		if n := t.counts[what]; what == "approved" && n%50 == 0 {
-			fmt.Fprintf(t.out, "%8.2f s  %-6s %-11s %d machines\n", m.Seconds, "", "approved", n)
+			fmt.Fprintf(t.out, "%8.2f s  %-6s %-14s %d machines\n", m.Seconds, "", "approved", n)
 		}
 		return
 	}
-	word := fmt.Sprintf("%-11s", what)
+	word := fmt.Sprintf("%-14s", what)
 	if c := colours[what]; t.colour && c != "" {
 		word = "\x1b[" + c + "m" + word + "\x1b[0m"
 	}
 	lines := strings.Split(strings.TrimRight(detail, "\n"), "\n")
 	fmt.Fprintf(t.out, "%8.2f s  %-6s %s %s\n", m.Seconds, who, word, lines[0])
 	for _, l := range lines[1:] {
-		fmt.Fprintf(t.out, "%31s%s\n", "", l)
+		fmt.Fprintf(t.out, "%34s%s\n", "", l)
 	}
 }
