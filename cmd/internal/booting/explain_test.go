@@ -107,7 +107,7 @@ func TestOtherProtocols(t *testing.T) {
 
 // The account of a machine names the rule, and what was considered.
 func TestWhy(t *testing.T) {
-	d := newDesk(t, place(), still, fleet()...)
+	d := newDesk(t, place(), still, append(fleet(), boot(numbered(0x66).String(), "enrolling", ""))...)
 	arm := message(mac(known), 1, opt(60, []byte("PXEClient:Arch:00011:UNDI:003000")...), opt(93, 0, 11))
 	for name, c := range map[string]struct {
 		mac   string
@@ -116,6 +116,7 @@ func TestWhy(t *testing.T) {
 		why   string
 	}{
 		"never heard, served":     {known, nil, "enrolling", ""},
+		"never heard, no address": {numbered(0x66).String(), nil, "enrolling", "no-address"},
 		"never heard, shut":       {shut, nil, "decommissioned", "decommissioned"},
 		"unknown":                 {"02:00:00:00:00:77", nil, "absent", "no-record"},
 		"heard and served":        {known, message(mac(known), 1, pxe...), "enrolling", ""},

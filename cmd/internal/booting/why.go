@@ -29,6 +29,8 @@ func (d *Desk) Why(mac booter.MAC) account.Account {
 	a.Silences = []account.Silence{}
 	if _, silence := d.policy.Boot(s.rec); silence != "" {
 		a.Silences = explain([]booter.Silence{silence})
+	} else if !s.rec.Address.IsValid() && !d.policy.Proxy {
+		a.Silences = explain([]booter.Silence{booter.NoAddress})
 	}
 	return a
 }

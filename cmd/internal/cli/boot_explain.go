@@ -28,6 +28,9 @@ const (
 // dhcp6Port is where clients of DHCPv6 send to (RFC 8415 section 7.2).
 const dhcp6Port = 547
 
+// stamp is how times of packets are written.
+const stamp = "2006-01-02T15:04:05.000Z"
+
 // how are the flags that say how a packet came.
 type how struct {
 	packet, via, source string
@@ -164,7 +167,7 @@ func (a *app) showTried(ctx context.Context, all []tried) error {
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "PACKET\tTIME\tFROM\tMAC\tMESSAGE\tCLIENT\tWOULD COME TO")
 	for _, t := range all {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", t.Number, t.Time.Format("2006-01-02T15:04:05.000Z"), t.Source, clean(cmp.Or(t.MAC, "-")), clean(cmp.Or(t.Message, t.Protocol)), clean(cmp.Or(t.Client, "-")), clean(t.verdict()))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", t.Number, t.Time.Format(stamp), t.Source, clean(cmp.Or(t.MAC, "-")), clean(cmp.Or(t.Message, t.Protocol)), clean(cmp.Or(t.Client, "-")), clean(t.verdict()))
 	}
 	_ = w.Flush()
 	return a.print(a.heading(trimmed(b.String())))
@@ -186,8 +189,15 @@ func (t tried) page() string {
 	if len(t.Reply) > 0 {
 		reply = hex.EncodeToString(t.Reply)
 	}
-	for _, l := range [][2]string{{"packet", strings.TrimSpace(t.Protocol + " " + t.Message)}, {"mac", t.MAC}, {"client", t.Client}, {"flaw", t.Flaw},
-		{"would come to", t.verdict()}, {"file", t.File}, {"sent to", t.To}, {"reply", reply}} {
+	comes, captured := t.verdict(), ""
+	if len(t.Silences) > 0 {
+		comes = "silence"
+	}
+	if t.Number > 0 {
+		captured = fmt.Sprintf("packet %d at %s from %s", t.Number, t.Time.Format(stamp), t.Source)
+	}
+	for _, l := range [][2]string{{"captured", captured}, {"packet", strings.TrimSpace(t.Protocol + " " + t.Message)}, {"mac", t.MAC}, {"client", t.Client}, {"flaw", t.Flaw},
+		{"would come to", comes}, {"file", t.File}, {"sent to", t.To}, {"reply", reply}} {
 		if l[1] != "" {
 			fmt.Fprintf(w, "%s:\t%s\n", l[0], clean(l[1]))
 		}

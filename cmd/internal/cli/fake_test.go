@@ -77,7 +77,8 @@ func (f *fake) runIn(env map[string]string, stdin string, args ...string) ran {
 	f.t.Helper()
 	var out, errs bytes.Buffer
 	code := cli.Run(f.t.Context(), cli.World{
-		In: strings.NewReader(stdin), Out: &out, Err: &errs,
+		Demo: func(context.Context, cli.Demo) error { return nil },
+		In:   strings.NewReader(stdin), Out: &out, Err: &errs,
 		OutTerminal: env["TTY"] != "", ErrTerminal: env["TTY"] != "",
 		Env: func(name string) string {
 			if name == "HOME" {

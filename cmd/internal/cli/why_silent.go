@@ -65,7 +65,7 @@ func (a *app) showAccount(ctx context.Context, said account.Account) error {
 		b.WriteString("\nnot heard since the booter started; judged by its record alone\n")
 	}
 	if len(said.Silences) == 0 {
-		b.WriteString("it is answered\n")
+		b.WriteString("it would be answered\n")
 	}
 	b.WriteString(silences(said.Silences, ""))
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
