@@ -31,10 +31,10 @@ not-pxe
   m
   c
 
-IMAGE OF    IMAGE     FOUND
-rescue      -         image-unset
+IMAGE OF    IMAGE      FOUND
+rescue      -          image-unset
 enrollment  e\x1b[31m  image-unstaged
-record      own       would be served
+record      own        would be served
 
 TIME                  BY    WHAT       CAME OF IT                     IMAGE
 2026-05-01T12:00:00Z  dhcp  DISCOVER   image-unstaged                 -
