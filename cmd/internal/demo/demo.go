@@ -111,12 +111,12 @@ func (l *lab) approve(ctx context.Context, m *machine) error {
 	}
 	in := api.ApproveSetup{RegistrationChange: api.RegistrationChange{RegistrationRef: ref}}
 	in.Body.SetupRequest, in.Body.ShownPlan, in.Body.AgentKey, in.Body.MACs = l.setup(m), p.Digest, p.AgentKey, p.MACs
+	m.mu.Lock()
+	m.plan = *p.Layout // before the call: its answer may be lost
+	m.mu.Unlock()
 	if _, err := api.RegistrationApproveSetup.Call(ctx, l.operator, &in); err != nil {
 		return err
 	}
-	m.mu.Lock()
-	m.plan = *p.Layout
-	m.mu.Unlock()
 	l.say(m.name(), "approve", "ada approves plan "+p.Digest[:16]+" for agent key "+p.AgentKey[:16]+":\n"+strings.TrimSpace(p.Text))
 	return nil
 }
