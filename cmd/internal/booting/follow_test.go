@@ -189,10 +189,16 @@ func TestWaitIsAfterTheFile(t *testing.T) {
 		if err := <-done; err != nil || served1(d) != "enrolled" || keptAt(t, file) != 8 || time.Since(start) > 0 {
 			t.Errorf("%v %s %d after %s", err, served1(d), keptAt(t, file), time.Since(start))
 		}
+		go func() { done <- follower.Wait(ctx, 9) }()
+		synctest.Wait()
+		f.put(boot(known, "enrolling", "10.78.0.9")) // the file was written a moment ago
+		if err := <-done; err != nil || keptAt(t, file) != 9 || time.Since(start) > 0 {
+			t.Errorf("%v %d after %s: who waits for the file waits for nothing else", err, keptAt(t, file), time.Since(start))
+		}
 		f.put(boot(known, "decommissioned", "10.78.0.9")) // nobody waits yet
 		synctest.Wait()
 		start = time.Now()
-		if err := follower.Wait(ctx, 9); err != nil || keptAt(t, file) != 9 || time.Since(start) > 2*saveEvery {
+		if err := follower.Wait(ctx, 10); err != nil || keptAt(t, file) != 10 || time.Since(start) > 2*saveEvery {
 			t.Errorf("%v %d after %s", err, keptAt(t, file), time.Since(start))
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,6 +85,15 @@ func TestReporterTellsWhatIsStaged(t *testing.T) {
 func TestReporterKeepsWhatDidNotArrive(t *testing.T) {
 	reporting(t, func(t *testing.T, d *Desk, p *plane) {
 		synctest.Wait()
+		var told atomic.Uint64
+		p.on(bootsPath, func(body []byte) (any, error) {
+			var b boots
+			_ = json.Unmarshal(body, &b)
+			for _, once := range b.Boots {
+				told.Add(once.Count)
+			}
+			return api.BootsTaken{}, nil
+		})
 		p.leave(true)
 		d.Answer(came(message(mac(known), 1, pxe...)))
 		d.Answer(came(message(numbered(9), 1, pxe...)))
@@ -95,8 +105,8 @@ func TestReporterKeepsWhatDidNotArrive(t *testing.T) {
 		if got := toldOf[sightings](t, p, sightingsPath); len(got.Sightings) != 1 || got.Sightings[0].MAC != numbered(9).String() {
 			t.Errorf("%+v", got)
 		}
-		if d.served.Dropped != 0 {
-			t.Errorf("%d dropped", d.served.Dropped)
+		if told.Load() != 2 || d.served.Dropped != 0 {
+			t.Errorf("%d boots told, %d dropped", told.Load(), d.served.Dropped)
 		}
 	})
 }
