@@ -512,3 +512,21 @@ func TestAnApprovalBeforeTheAgent(t *testing.T) {
 		}
 	})
 }
+
+// A bundle that is on its way is not asked for again, though it is listed still.
+func TestABundleIsDrainedOnce(t *testing.T) {
+	inHall(t, func(t *testing.T, h *hall) {
+		h.plane.on(drainPath, func(body []byte) (any, error) {
+			time.Sleep(5 * time.Second)
+			return h.drain(body)
+		})
+		k := key(t, 1)
+		h.approve(4, k)
+		settle(10 * time.Second)
+		a := h.agent(k) // its announce begins the drain
+		settle(time.Minute)
+		if _, setups, _ := a.had(); setups != 1 || h.plane.count(drainPath) != 1 {
+			t.Errorf("%d setups, %d drains", setups, h.plane.count(drainPath))
+		}
+	})
+}
