@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/internal/agent"
+	"github.com/ingotmetal/ingot/cmd/internal/sessions"
 	"github.com/ingotmetal/ingot/disklayout"
 )
 
@@ -66,26 +67,26 @@ func TestConnectionsBreak(t *testing.T) {
 // told, and a right one is carried out after that.
 func TestOrdersRefused(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(*agent.Order)
+		spoil func(*sessions.Order)
 		why   string
 	}{
-		"no layout":       {func(o *agent.Order) { o.Plan.Layout = nil }, "no layout"},
-		"no digest":       {func(o *agent.Order) { o.Plan.Digest = "" }, "does not name the digest"},
-		"another digest":  {func(o *agent.Order) { o.Plan.Digest = strings.Repeat("0", 64) }, "not the one that was approved"},
+		"no layout":       {func(o *sessions.Order) { o.Plan.Layout = nil }, "no layout"},
+		"no digest":       {func(o *sessions.Order) { o.Plan.Digest = "" }, "does not name the digest"},
+		"another digest":  {func(o *sessions.Order) { o.Plan.Digest = strings.Repeat("0", 64) }, "not the one that was approved"},
 		"another machine": {change(func(p *disklayout.Plan) { p.Server[0] ^= 1 }), "another machine's"},
 		"another plan":    {change(func(p *disklayout.Plan) { p.Table.Free++; p.Table.Parts[1].Size += mib }), "not the one that was approved"},
-		"another key":     {func(o *agent.Order) { o.Plan.AgentKey = strings.Repeat("0", 64) }, "another agent's key"},
-		"no key":          {func(o *agent.Order) { o.Plan.AgentKey = "" }, "another agent's key"},
+		"another key":     {func(o *sessions.Order) { o.Plan.AgentKey = strings.Repeat("0", 64) }, "another agent's key"},
+		"no key":          {func(o *sessions.Order) { o.Plan.AgentKey = "" }, "another agent's key"},
 		"another disk":    {again(func(p *disklayout.Plan) { p.Disks[0].Size += mib }), "disk_changed"},
 		"no such disk":    {again(func(p *disklayout.Plan) { p.Disks[0].Serial = "B2" }), "no_such_disk"},
-		"no pin":          {func(o *agent.Order) { o.ServerPin = "" }, "no pin"},
-		"odd server":      {func(o *agent.Order) { o.Server = "x" }, "no form"},
-		"no image":        {func(o *agent.Order) { o.ImageURL = "" }, "its address is none of HTTP"},
-		"image elsewhere": {func(o *agent.Order) { o.ImageURL = "https://booter:443/nowhere/" + imageToken }, "404"},
+		"no pin":          {func(o *sessions.Order) { o.ServerPin = "" }, "no pin"},
+		"odd server":      {func(o *sessions.Order) { o.Server = "x" }, "no form"},
+		"no image":        {func(o *sessions.Order) { o.ImageURL = "" }, "its address is none of HTTP"},
+		"image elsewhere": {func(o *sessions.Order) { o.ImageURL = "https://booter:443/nowhere/" + imageToken }, "404"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {
-				w.approves, w.order = 2, func(o *agent.Order) {
+				w.approves, w.order = 2, func(o *sessions.Order) {
 					if w.epoch == 1 {
 						c.spoil(o)
 					}
@@ -106,8 +107,8 @@ func TestOrdersRefused(t *testing.T) {
 }
 
 // change spoils a copy of the plan and leaves its digest.
-func change(f func(*disklayout.Plan)) func(*agent.Order) {
-	return func(o *agent.Order) {
+func change(f func(*disklayout.Plan)) func(*sessions.Order) {
+	return func(o *sessions.Order) {
 		p := *o.Plan.Layout
 		table := *p.Table
 		table.Parts = append([]disklayout.Part(nil), table.Parts...)
@@ -118,8 +119,8 @@ func change(f func(*disklayout.Plan)) func(*agent.Order) {
 }
 
 // again is change with the digest of what came out, as if that had been approved.
-func again(f func(*disklayout.Plan)) func(*agent.Order) {
-	return func(o *agent.Order) {
+func again(f func(*disklayout.Plan)) func(*sessions.Order) {
+	return func(o *sessions.Order) {
 		change(func(p *disklayout.Plan) { f(p); p.Digest = p.Sum() })(o)
 		o.Plan.Digest = o.Plan.Layout.Digest.String()
 	}

@@ -4,19 +4,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 
-	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/pin"
 	"github.com/ingotmetal/ingot/cmd/internal/sessions"
 	"github.com/ingotmetal/ingot/disklayout"
 )
 
-// An Order is what a booter has an agent write: the order of session.Setup.
-type Order struct {
-	Plan      api.SetupPlan `json:"plan"`
-	ImageURL  string        `json:"image_url,omitempty"`  // of the image that the plan names
-	Server    string        `json:"server,omitempty"`     // HOST:PORT of the control plane; default the agent's own setting
-	ServerPin string        `json:"server_pin,omitempty"` // its pin
-}
+// An Order is what a booter has an agent write, held against this machine.
+type Order struct{ sessions.Order }
 
 // parseOrder reads an order.
 func parseOrder(raw json.RawMessage) (Order, error) {

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
-	"github.com/ingotmetal/ingot/cmd/internal/agent"
 	"github.com/ingotmetal/ingot/cmd/internal/pin"
 	"github.com/ingotmetal/ingot/cmd/internal/secrets"
 	"github.com/ingotmetal/ingot/cmd/internal/serve"
@@ -59,7 +58,7 @@ type site struct {
 	done     func(epoch uint64) bool                                    // whether a sentinel is answered; nil: yes
 	sentinel func(epoch uint64)                                         // when one comes
 	step     func()                                                     // when anything happens
-	order    func(*agent.Order)                                         // spoils orders
+	order    func(*sessions.Order)                                         // spoils orders
 }
 
 const imageSize = 300_000
@@ -235,7 +234,7 @@ func (s *site) approve() {
 // hand hands the bundle to the session of the agent that announced the key.
 func (s *site) hand(c *sessions.Conn) {
 	s.mu.Lock()
-	o := agent.Order{Plan: s.plan, ImageURL: "https://booter:443/image/" + imageToken, Server: "ingotd:443", ServerPin: s.pin.String()}
+	o := sessions.Order{Plan: s.plan, ImageURL: "https://booter:443/image/" + imageToken, Server: "ingotd:443", ServerPin: s.pin.String()}
 	due := s.state == "setting_up" && s.line == c
 	s.drained = s.drained || due
 	if s.order != nil {

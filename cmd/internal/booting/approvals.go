@@ -12,6 +12,7 @@ import (
 
 	"github.com/ingotmetal/ingot/booter/bootscript"
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/sessions"
 	"github.com/ingotmetal/ingot/cmd/internal/whole"
 	"github.com/ingotmetal/ingot/liveness/session"
 )
@@ -163,18 +164,10 @@ func (s *Setups) Load() error {
 	return err
 }
 
-// Order is what an agent is told to write, beside its sealed bundle.
-type Order struct {
-	Plan      api.SetupPlan `json:"plan"`
-	ImageURL  string        `json:"image_url,omitempty"`
-	Server    string        `json:"server,omitempty"` // host:port of the control plane
-	ServerPin string        `json:"server_pin,omitempty"`
-}
-
 // send hands a bundle to the agent.
 func (m *Machine) send(b api.Bundle) {
 	d := m.setups.Desk
-	o := Order{Plan: b.Plan, Server: d.place.Server, ServerPin: d.place.ServerPin}
+	o := sessions.Order{Plan: b.Plan, Server: d.place.Server, ServerPin: d.place.ServerPin}
 	if b.Plan.Layout != nil && len(m.macs) > 0 {
 		if sum, ok := strings.CutPrefix(b.Plan.Layout.Image, "sha256:"); ok {
 			mac, _ := parseMAC(m.macs[0])
