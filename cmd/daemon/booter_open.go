@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/ingotmetal/ingot/booter"
 	"github.com/ingotmetal/ingot/booter/bootscript"
@@ -116,6 +117,7 @@ func (h *Boothouse) Close() error {
 // place is what machines are told.
 func (h *Boothouse) place(c BooterConfig, links []booter.Link) booting.Place {
 	p := booting.Place{Name: c.Name, Links: links, Proxy: c.DHCP.Proxy, UBoot: c.DHCP.UBoot, ChainClass: c.DHCP.ChainClass, Ask: c.DHCP.AskPXE, DNS: c.DHCP.DNS,
+		Limits: booter.Limits{MAC: booter.Limit{Max: c.DHCP.PerMAC, Per: 10 * time.Second}, Site: booter.Limit{Max: c.DHCP.PerSecond, Per: time.Second}},
 		Loader: c.Loader, Server: c.Server.Address, ServerPin: c.Server.Pin, SessionPin: h.Pin}
 	p.TFTP = c.Address
 	p.HTTP = netip.AddrPortFrom(c.Address, port(h.HTTP.Addr()))

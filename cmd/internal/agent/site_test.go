@@ -58,7 +58,7 @@ type site struct {
 	done     func(epoch uint64) bool                                    // whether a sentinel is answered; nil: yes
 	sentinel func(epoch uint64)                                         // when one comes
 	step     func()                                                     // when anything happens
-	order    func(*sessions.Order)                                         // spoils orders
+	order    func(*sessions.Order)                                      // spoils orders
 }
 
 const imageSize = 300_000

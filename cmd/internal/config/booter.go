@@ -45,6 +45,8 @@ type DHCP struct {
 	ChainClass string       `json:"chain_class,omitzero" doc:"user class of your own iPXE; default none"`
 	AskPXE     bool         `json:"ask_pxe,omitzero" doc:"let UEFI firmware ask port 4011 for its file, as some needs to"`
 	DNS        []netip.Addr `json:"dns,omitzero" doc:"name servers to tell machines; default none"`
+	PerMAC     int          `json:"per_mac,omitzero" doc:"packets of one MAC that are heard in 10 s (BOOT-21)"`
+	PerSecond  int          `json:"per_second,omitzero" doc:"packets of all machines that are heard in a second (BOOT-21)"`
 }
 
 // BooterListen says where booterd listens. None turns a socket off.
@@ -66,6 +68,8 @@ func (b Booter) Filled() Booter {
 	or(&b.State, "/var/lib/ingot-booter")
 	or(&b.Images, filepath.Join(b.State, "images"))
 	or(&b.Loader, "ipxe")
+	or(&b.DHCP.PerMAC, 20)
+	or(&b.DHCP.PerSecond, 5000)
 	or(&b.Listen.DHCP, ":67")
 	or(&b.Listen.PXE, ":4011")
 	or(&b.Listen.TFTP, ":69")
@@ -95,6 +99,8 @@ func (b Booter) faults() []*Invalid {
 		j.want(!slices.Contains(b.Interfaces[:i], name), item("interfaces", i), "is given twice")
 	}
 	j.want(chainClass.MatchString(b.DHCP.ChainClass), "dhcp.chain_class", "want 1-255 printable characters")
+	j.between("dhcp.per_mac", b.DHCP.PerMAC, 4, 10_000)
+	j.between("dhcp.per_second", b.DHCP.PerSecond, 10, 1_000_000)
 	for i, a := range b.DHCP.DNS {
 		j.want(a.Is4(), item("dhcp.dns", i), "want an IPv4 address")
 	}
