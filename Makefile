@@ -25,7 +25,7 @@ GOLDENTESTS = ^($(shell grep -rhE '^func |[.]Golden\b' --include='*_test.go' $(G
 # SEEDS is how many seeds `make campaign` lives through.
 SEEDS     ?= 100
 
-.PHONY: test check bench fuzz campaign crash clients generate drift vuln demo vm
+.PHONY: test check bench bench-dora fuzz campaign crash clients generate drift vuln demo vm
 
 ## test: every test of both modules
 test:
@@ -61,6 +61,10 @@ bench:
 	@{ $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(SHORT) -benchtime $(BENCHTIME) -count $(COUNT) ./...; \
 	   cd bench && $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(SHORT) -benchtime $(BENCHTIME) -count $(COUNT) ./...; } \
 	| tee /dev/stderr | (cd bench && $(GO) run ./table)
+
+## bench-dora: exchanges of DHCP a second by perfdhcp, beside dnsmasq and Kea where they are installed (root)
+bench-dora:
+	INGOT_DORA=1 $(GO) test ./cmd/booterd -run '^$$' -bench DORA -benchtime 1x -count 1 -timeout 1h | tee /dev/stderr | (cd bench && $(GO) run ./table)
 
 ## fuzz: every fuzz target for FUZZTIME
 fuzz:

@@ -30,12 +30,12 @@ const (
 
 // A segment is network namespaces of this test's own.
 type segment struct {
-	t                          *testing.T
+	t                          testing.TB
 	site, client, relayed, far string
 }
 
 // needs skips where something is missing that only root or a package brings.
-func needs(t *testing.T, programs map[string]string) {
+func needs(t testing.TB, programs map[string]string) {
 	t.Helper()
 	for name, debian := range programs {
 		if _, err := exec.LookPath(name); err != nil {
@@ -47,7 +47,7 @@ func needs(t *testing.T, programs map[string]string) {
 	}
 }
 
-func missing(t *testing.T, why string) {
+func missing(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("INGOT_TEST_ALL") != "" {
 		t.Fatal(why)
@@ -56,7 +56,7 @@ func missing(t *testing.T, why string) {
 }
 
 // newSegment makes the namespaces, and removes them after the test.
-func newSegment(t *testing.T) *segment {
+func newSegment(t testing.TB) *segment {
 	id := fmt.Sprintf("ib%d", os.Getpid())
 	s := &segment{t: t, site: id + "s", client: id + "c", relayed: id + "r", far: id + "f"}
 	for _, ns := range []string{s.site, s.client, s.relayed, s.far} {
@@ -141,7 +141,7 @@ type site struct {
 }
 
 // newSite builds both and starts them.
-func newSite(t *testing.T, s *segment) *site {
+func newSite(t testing.TB, s *segment) *site {
 	dir, err := os.MkdirTemp("/tmp", "booterd")
 	if err != nil {
 		t.Fatal(err)
@@ -167,6 +167,9 @@ func newSite(t *testing.T, s *segment) *site {
 	b := config.Booter{State: filepath.Join(dir, "booterd"), Address: netip.MustParseAddr("10.77.0.1"), Interfaces: []string{"adm0", "up0"}, Images: filepath.Join(dir, "images")}
 	b.Server = config.Server{Address: "127.0.0.1:8443", Pin: strings.TrimSpace(string(pin)), BooterKey: l.key("booter"), EnrollKey: l.key("ur_enroll")}
 	b.Listen.Unix = filepath.Join(dir, "b.sock")
+	if _, bench := t.(*testing.B); bench {
+		b.DHCP.PerSecond, b.DHCP.PerMAC = 1_000_000, 10_000
+	}
 	l.daemon(s.site, b.Listen.Unix, filepath.Join(dir, "bin", "booterd"), "serve", "-c", l.write("booterd.yaml", b))
 	return l
 }
@@ -235,9 +238,11 @@ func (l *site) stage() {
 }
 
 // policy sets whether clients that do not boot are answered.
-func (l *site) policy(onlyPXE bool) {
+func (l *site) policy(onlyPXE bool) { l.policyOn("10.77.0.0/24", onlyPXE) }
+
+func (l *site) policyOn(network string, onlyPXE bool) {
 	in := api.SetPolicy{}
-	in.Body = api.Policy{Network: "10.77.0.0/24", Server: "10.77.0.1", Gateway: "10.77.0.1", EnrollmentImage: "enroll", AnswerOnlyPXE: onlyPXE, Exclude: []string{"10.77.0.254"}}
+	in.Body = api.Policy{Network: network, Server: "10.77.0.1", Gateway: "10.77.0.1", EnrollmentImage: "enroll", AnswerOnlyPXE: onlyPXE, Exclude: []string{"10.77.0.254"}}
 	if _, err := api.PolicySet.Call(l.t.Context(), l.operator, &in); err != nil {
 		l.t.Fatal(err)
 	}
