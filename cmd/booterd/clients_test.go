@@ -100,14 +100,18 @@ func (s *segment) in(ns string, words ...string) string {
 func (s *segment) try(ns string, words ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), 40*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", ns}, words...)...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "nsenter", append([]string{inside(ns)}, words...)...).CombinedOutput()
 	return string(out), err
 }
+
+// inside is a namespace as nsenter takes it, which unlike ip netns exec remounts nothing
+// and so works in a chroot.
+func inside(ns string) string { return "--net=/run/netns/" + ns }
 
 // daemon runs a program in a namespace until the test ends.
 func (s *segment) daemon(ns, socket string, words ...string) {
 	s.t.Helper()
-	cmd := exec.Command("ip", append([]string{"netns", "exec", ns}, words...)...)
+	cmd := exec.Command("nsenter", append([]string{inside(ns)}, words...)...)
 	var log strings.Builder
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Start(); err != nil {
