@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -55,15 +56,32 @@ func missing(t testing.TB, why string) {
 	t.Skip(why)
 }
 
+// hold makes a namespace that a process of this test's holds, and with which it ends:
+// no name is mounted anywhere. It returns the process.
+func hold(t testing.TB) string {
+	cmd := exec.Command("unshare", "--net", "sleep", "infinity")
+	if err := cmd.Start(); err != nil {
+		missing(t, fmt.Sprintf("no network namespace can be made here: %v", err))
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	own, _ := os.Readlink("/proc/self/ns/net")
+	for range 500 {
+		if ns, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", cmd.Process.Pid)); err == nil && ns != own {
+			return strconv.Itoa(cmd.Process.Pid)
+		}
+		time.Sleep(10 * time.Millisecond) // a real process has a real clock
+	}
+	missing(t, "no network namespace can be made here")
+	return ""
+}
+
 // newSegment makes the namespaces, and removes them after the test.
 func newSegment(t testing.TB) *segment {
-	id := fmt.Sprintf("ib%d", os.Getpid())
-	s := &segment{t: t, site: id + "s", client: id + "c", relayed: id + "r", far: id + "f"}
+	s := &segment{t: t, site: hold(t), client: hold(t), relayed: hold(t), far: hold(t)}
 	for _, ns := range []string{s.site, s.client, s.relayed, s.far} {
-		if out, err := exec.Command("ip", "netns", "add", ns).CombinedOutput(); err != nil {
-			missing(t, fmt.Sprintf("no network namespace can be made here: %v %s", err, out))
-		}
-		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", ns).Run() })
 		s.in(ns, "ip", "link", "set", "lo", "up")
 	}
 	s.cable(s.site, "adm0", "", s.client, "eth0", clientMAC)
@@ -106,7 +124,7 @@ func (s *segment) try(ns string, words ...string) (string, error) {
 
 // inside is a namespace as nsenter takes it, which unlike ip netns exec remounts nothing
 // and so works in a chroot.
-func inside(ns string) string { return "--net=/run/netns/" + ns }
+func inside(ns string) string { return "--net=/proc/" + ns + "/ns/net" }
 
 // daemon runs a program in a namespace until the test ends.
 func (s *segment) daemon(ns, socket string, words ...string) {
