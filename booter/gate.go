@@ -49,3 +49,9 @@ func (e *Invalid) Error() string {
 
 // Code is the error's wire name.
 func (e *Invalid) Code() string { return "INVALID_INPUT" }
+
+// IsDigest reports whether s is a SHA-256 as images and paths name it: 64 lower-case
+// hexadecimal digits.
+func IsDigest(s string) bool {
+	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
+}

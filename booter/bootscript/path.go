@@ -93,7 +93,7 @@ func ParsePath(s string) (Path, bool) {
 	}
 	if rest, ok := strings.CutPrefix(s, "d/"); ok {
 		p.Leaf, p.Name = Disk, rest
-		return p, isDigest(rest)
+		return p, booter.IsDigest(rest)
 	}
 	for platform, end := range platforms {
 		switch s {
@@ -106,11 +106,6 @@ func ParsePath(s string) (Path, bool) {
 		}
 	}
 	return Path{}, false
-}
-
-// isDigest reports whether s is a SHA-256 in lower-case hexadecimal.
-func isDigest(s string) bool {
-	return len(s) == 64 && !strings.ContainsFunc(s, func(r rune) bool { return !('a' <= r && r <= 'f' || '0' <= r && r <= '9') })
 }
 
 // isName reports whether s is one plain file name.

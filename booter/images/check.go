@@ -45,18 +45,13 @@ func (f File) check(draft bool) error {
 	if err := gate("file name", f.Name); err != nil {
 		return err
 	}
-	if !(draft && f.SHA256 == "") && !IsDigest(f.SHA256) {
+	if !(draft && f.SHA256 == "") && !booter.IsDigest(f.SHA256) {
 		return invalid(f.Name+" sha256", short(f.SHA256), "64 digits of 0-9 and a-f")
 	}
 	if !(draft && f.Size == 0) && (f.Size < 1 || f.Size > MaxSize) {
 		return invalid(f.Name+" size", fmt.Sprint(f.Size), fmt.Sprintf("1 to %d bytes", int64(MaxSize)))
 	}
 	return nil
-}
-
-// IsDigest reports whether s is a SHA-256 as manifests write it.
-func IsDigest(s string) bool {
-	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 func (m Manifest) checkBoots() error {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/daemon"
 	"github.com/ingotmetal/ingot/cmd/internal/booteradmin"
+	"github.com/ingotmetal/ingot/cmd/internal/program"
 )
 
 func main() {
@@ -30,6 +31,6 @@ func main() {
 	})
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "booterd:", err)
-		os.Exit(booteradmin.ExitCode(err))
+		os.Exit(program.ExitCode(err))
 	}
 }

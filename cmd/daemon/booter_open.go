@@ -211,10 +211,7 @@ func client(c BooterConfig, file string, out Outside) (*api.Client, error) {
 	}
 	host, _, _ := net.SplitHostPort(c.Server.Address)
 	dial := func(_ context.Context, network, address string) (net.Conn, error) { return out.Dial(network, address) }
-	tr := &http.Transport{DialContext: dial, TLSClientConfig: pin.Client(pin.Trust{Pins: []pin.Pin{p}, Name: host}, out.Now), ForceAttemptHTTP2: !out.HTTP1}
-	if out.HTTP1 {
-		tr.TLSClientConfig.NextProtos = []string{"http/1.1"}
-	}
+	tr := &http.Transport{DialContext: dial, TLSClientConfig: pin.Client(pin.Trust{Pins: []pin.Pin{p}, Name: host}, out.Now), ForceAttemptHTTP2: true}
 	return &api.Client{Base: "https://" + c.Server.Address, HTTP: &http.Client{Transport: tr}, Credential: api.Bearer(secret.Show), UserAgent: "booterd"}, nil
 }
 

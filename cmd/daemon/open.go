@@ -32,8 +32,6 @@ type Outside struct {
 	Dial    func(network, address string) (net.Conn, error)
 	// Packet opens a socket for packets; a booter alone needs it.
 	Packet func(ctx context.Context, network, address string) (net.PacketConn, error)
-	// HTTP1 keeps clients of the control plane to HTTP/1.1.
-	HTTP1 bool
 	// Inherited are the sockets that the service manager holds for this process;
 	// where there are any, those of the configuration are not opened. May be nil.
 	Inherited func() ([]net.Listener, error)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/daemon"
 	"github.com/ingotmetal/ingot/cmd/internal/admin"
+	"github.com/ingotmetal/ingot/cmd/internal/program"
 )
 
 func main() {
@@ -27,6 +28,6 @@ func main() {
 	})
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "ingotd:", err)
-		os.Exit(admin.ExitCode(err))
+		os.Exit(program.ExitCode(err))
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ingotmetal/ingot/cmd/internal/agent"
 	"github.com/ingotmetal/ingot/cmd/internal/agent/command"
 	"github.com/ingotmetal/ingot/cmd/internal/agent/host"
+	"github.com/ingotmetal/ingot/cmd/internal/program"
 )
 
 func main() {
@@ -34,7 +35,7 @@ func main() {
 	defer stop()
 	if err := command.Command(w).ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "noded:", err)
-		os.Exit(command.ExitCode(err))
+		os.Exit(program.ExitCode(err))
 	}
 }
 

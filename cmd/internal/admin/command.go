@@ -4,9 +4,7 @@
 package admin
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -14,6 +12,7 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/daemon"
 	"github.com/ingotmetal/ingot/cmd/internal/config"
+	"github.com/ingotmetal/ingot/cmd/internal/program"
 )
 
 // World is what the command line takes from its process.
@@ -43,42 +42,9 @@ func Command(w World) *cobra.Command {
 	root.SetErr(w.Err)
 	root.PersistentFlags().StringVarP(&t.file, "config", "c", "/etc/ingot/ingotd.yaml", "configuration file; defaults hold where it is missing only if it was not named")
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "answer in JSON")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &Usage{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &program.Usage{Err: err} })
 	root.AddCommand(t.runCommand(), t.pinCommand(), t.configCommand(), t.backupCommand(), t.restoreCommand(), t.operatorCommand())
 	return root
-}
-
-// Usage reports a command line that cannot be meant.
-type Usage struct{ Err error }
-
-// Error says what is wrong.
-func (e *Usage) Error() string { return e.Err.Error() }
-
-// Unwrap is what is wrong.
-func (e *Usage) Unwrap() error { return e.Err }
-
-// Code is the error's wire name (API-3).
-func (*Usage) Code() string { return "INVALID_INPUT" }
-
-// exits are the exit codes of API-3's codes; any other error is 1.
-func exits() map[string]int {
-	return map[string]int{"NOT_FOUND": 3, "ACCESS_DENIED": 4, "UNAUTHENTICATED": 4, "CONFLICT": 5, "INVALID_STATE": 5, "INVALID_INPUT": 6, "INVALID_CONFIG": 6, "UNAVAILABLE": 7, "RATE_LIMITED": 7}
-}
-
-// ExitCode is what the process ends with after an error.
-func ExitCode(err error) int {
-	if _, usage := errors.AsType[*Usage](err); usage {
-		return 2
-	}
-	if coded, ok := errors.AsType[interface {
-		error
-		Code() string
-	}](err); ok {
-		if n := exits()[coded.Code()]; n != 0 {
-			return n
-		}
-	}
-	return 1
 }
 
 // load reads the configuration. A file that was named must be there; the default one
@@ -92,13 +58,7 @@ func (t *tool) load(cmd *cobra.Command) (daemon.Config, error) {
 
 // say answers: text for people, or v in JSON.
 func (t *tool) say(v any, format string, args ...any) error {
-	if !t.json {
-		_, err := fmt.Fprintf(t.Out, format+"\n", args...)
-		return err
-	}
-	enc := json.NewEncoder(t.Out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return program.Say(t.Out, t.json, v, format, args...)
 }
 
 func (t *tool) configCommand() *cobra.Command {

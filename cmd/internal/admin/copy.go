@@ -9,6 +9,7 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/daemon"
+	"github.com/ingotmetal/ingot/cmd/internal/program"
 	"github.com/ingotmetal/ingot/cmd/internal/secrets"
 	"github.com/ingotmetal/ingot/cmd/internal/whole"
 )
@@ -23,7 +24,7 @@ func (t *tool) backupCommand() *cobra.Command {
 				return err
 			}
 			if len(c.Backup.Recipients) == 0 && !plain {
-				return &Usage{errors.New("backup.recipients names nobody who could open the copy; name age public keys there, or ask for a copy in clear with --plain")}
+				return &program.Usage{Err: errors.New("backup.recipients names nobody who could open the copy; name age public keys there, or ask for a copy in clear with --plain")}
 			}
 			n, err := t.backup(cmd, c, args[0], plain)
 			if err != nil {
@@ -73,7 +74,7 @@ func (t *tool) restoreCommand() *cobra.Command {
 		Long: "restore takes a copy as the site's own. Whatever was revoked after the copy was\nmade must not come back to life: every machine's identity is revoked, setups in\nprogress end, and claim codes, tokens, sessions and keys are void. Machines with\na bound key register again, booters and programs get new keys, and operators\nsign in again. Stop ingotd first, and move the old store and its mark aside.",
 		Args: cobra.ExactArgs(1), Example: "  ingotd restore --identity backup.key --yes site-2026-05-01.age", RunE: func(cmd *cobra.Command, args []string) error {
 			if !yes {
-				return &Usage{errors.New("restore ends every key and session of the site; repeat it with --yes")}
+				return &program.Usage{Err: errors.New("restore ends every key and session of the site; repeat it with --yes")}
 			}
 			c, err := t.load(cmd)
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/daemon"
+	"github.com/ingotmetal/ingot/cmd/internal/program"
 )
 
 // local is a client of the running control plane on this host, by its socket.
@@ -44,7 +45,7 @@ func (t *tool) password(file string) (api.Secret, error) {
 	tty, ok := t.In.(*os.File)
 	if !ok || !term.IsTerminal(int(tty.Fd())) {
 		if file == "" {
-			return "", &Usage{errors.New("there is no terminal to type a password at; name a file with --password-file, or - for standard input")}
+			return "", &program.Usage{Err: errors.New("there is no terminal to type a password at; name a file with --password-file, or - for standard input")}
 		}
 		return firstLine(t.In)
 	}
@@ -54,7 +55,7 @@ func (t *tool) password(file string) (api.Secret, error) {
 	}
 	again, err := t.hidden(tty, "once more: ")
 	if err == nil && first != again {
-		err = &Usage{errors.New("the two passwords differ")}
+		err = &program.Usage{Err: errors.New("the two passwords differ")}
 	}
 	return first, err
 }
@@ -150,7 +151,7 @@ func (t *tool) operatorEnd(verb, short string) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{Use: verb + " NAME", Short: short, Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
 		if !yes {
-			return &Usage{fmt.Errorf("%s ends the sessions of %s; repeat it with --yes", verb, args[0])}
+			return &program.Usage{Err: fmt.Errorf("%s ends the sessions of %s; repeat it with --yes", verb, args[0])}
 		}
 		c, err := t.load(cmd)
 		if err != nil {

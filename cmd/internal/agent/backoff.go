@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"io"
 	"time"
+
+	"github.com/ingotmetal/ingot/cmd/internal/pause"
 )
 
 // How long is waited between tries.
@@ -28,16 +30,5 @@ func (b *backoff) wait(ctx context.Context) bool {
 	var r [4]byte
 	_, _ = io.ReadFull(b.entropy, r[:]) // without luck, half
 	d := b.next/2 + time.Duration(uint64(b.next/2)*uint64(binary.LittleEndian.Uint32(r[:]))>>32)
-	return pause(ctx, d)
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return pause.For(ctx, d)
 }

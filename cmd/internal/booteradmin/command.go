@@ -3,8 +3,6 @@
 package booteradmin
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 
@@ -14,6 +12,7 @@ import (
 	"github.com/ingotmetal/ingot/cmd/daemon"
 	"github.com/ingotmetal/ingot/cmd/internal/admin"
 	"github.com/ingotmetal/ingot/cmd/internal/config"
+	"github.com/ingotmetal/ingot/cmd/internal/program"
 )
 
 // World is what the command line takes from its process.
@@ -43,26 +42,17 @@ func Command(w World) *cobra.Command {
 	root.SetErr(w.Err)
 	root.PersistentFlags().StringVarP(&t.file, "config", "c", "/etc/ingot/booterd.yaml", "configuration file")
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "answer in JSON")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &admin.Usage{Err: err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &program.Usage{Err: err} })
 	root.AddCommand(t.serveCommand(), t.pinCommand(), t.configCommand())
 	return root
 }
-
-// ExitCode is what the process ends with after an error: the same as ingotd's.
-func ExitCode(err error) int { return admin.ExitCode(err) }
 
 // load reads the configuration, which must be there: it names the control plane.
 func (t *tool) load() (daemon.BooterConfig, error) { return config.LoadBooter(t.file) }
 
 // say answers: text for people, or v in JSON.
 func (t *tool) say(v any, format string, args ...any) error {
-	if !t.json {
-		_, err := fmt.Fprintf(t.Out, format+"\n", args...)
-		return err
-	}
-	enc := json.NewEncoder(t.Out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return program.Say(t.Out, t.json, v, format, args...)
 }
 
 func (t *tool) configCommand() *cobra.Command {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ingotmetal/ingot/booter"
 	"github.com/ingotmetal/ingot/cmd/daemon"
+	"github.com/ingotmetal/ingot/cmd/internal/program"
 	"github.com/ingotmetal/ingot/identity/keys"
 )
 
@@ -104,7 +105,7 @@ func (h *host) run(ctx context.Context, args ...string) (int, string) {
 	if err == nil {
 		return 0, ""
 	}
-	return ExitCode(err), err.Error()
+	return program.ExitCode(err), err.Error()
 }
 
 func TestConfig(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ingotmetal/ingot/booter/bootscript"
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/pause"
 	"github.com/ingotmetal/ingot/cmd/internal/sessions"
 	"github.com/ingotmetal/ingot/cmd/internal/whole"
 	"github.com/ingotmetal/ingot/liveness/session"
@@ -28,7 +29,7 @@ func (s *Setups) Run(ctx context.Context) {
 			if ctx.Err() == nil {
 				s.Log.Warn("approvals could not be asked for", "error", err, "retry", retry.String())
 			}
-			if !pause(ctx, retry) {
+			if !pause.For(ctx, retry) {
 				return
 			}
 			retry, after = min(2*retry, lastRetry), 0 // it may be another store by then
@@ -37,7 +38,7 @@ func (s *Setups) Run(ctx context.Context) {
 		retry, after = firstRetry, got.Revision
 		if s.take(ctx, got.Approvals); s.failed() {
 			after = 0 // what waits is listed again
-			pause(ctx, firstRetry)
+			pause.For(ctx, firstRetry)
 		}
 	}
 }

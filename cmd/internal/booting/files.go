@@ -76,6 +76,9 @@ func (d *Desk) remember(stage string, a asked, why booter.Silence, err error) {
 		outcome, m.Detail = Absent, "no such file for this machine"
 	case err != nil:
 		outcome, m.Detail = Broken, "it could not be read"
+		if bad, ok := errors.AsType[*bootscript.Invalid](err); ok {
+			m.Detail = "no script can be made of it: " + bad.What + " " + bad.Why
+		}
 	}
 	d.counts.add(stage, outcome)
 	d.mu.Lock()

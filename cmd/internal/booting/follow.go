@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/pause"
 	"github.com/ingotmetal/ingot/cmd/internal/whole"
 )
 
@@ -77,21 +78,10 @@ func (f *Follower) Run(ctx context.Context) {
 		}
 		f.save(true)
 		f.Log.Warn("the feed of the control plane failed; machines are served from what is known", "error", err, "retry", retry.String())
-		if !pause(ctx, retry) {
+		if !pause.For(ctx, retry) {
 			return
 		}
 		retry = min(2*retry, lastRetry)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

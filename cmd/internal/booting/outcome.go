@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/pause"
 )
 
 // The pause between tries to report an outcome.
@@ -41,7 +42,7 @@ func (m *Machine) report(ctx context.Context, epoch uint64, call func() (api.Set
 			return "", err
 		}
 		m.setups.Log.Warn("the outcome of a setup could not be reported; it is tried again", "server", m.server, "epoch", epoch, "error", err)
-		if !pause(ctx, wait) {
+		if !pause.For(ctx, wait) {
 			return "", ctx.Err()
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/pause"
 )
 
 // A Reporter tells the control plane what a desk saw and served, and what is staged
@@ -48,7 +49,7 @@ func (r *Reporter) Run(ctx context.Context) {
 			force = true
 		}
 		r.tell(ctx, force)
-		if !pause(ctx, reportEvery) {
+		if !pause.For(ctx, reportEvery) {
 			return
 		}
 	}

@@ -191,7 +191,7 @@ func (d *draft) add(path string) (string, error) {
 func (d *draft) expect(files []images.File) error {
 	for _, text := range d.expects {
 		name, sum, ok := strings.Cut(text, "=sha256:")
-		if !ok || !images.IsDigest(strings.ToLower(sum)) {
+		if !ok || !booter.IsDigest(strings.ToLower(sum)) {
 			return usage("--expect %s is not FILE=sha256: and 64 hexadecimal digits", quote(text))
 		}
 		name, sum = filepath.Base(name), strings.ToLower(sum)

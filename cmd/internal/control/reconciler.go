@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ingotmetal/ingot/cmd/internal/pause"
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 	"github.com/ingotmetal/ingot/statemachine/lifecycle"
 )
@@ -229,21 +230,9 @@ func (r *Reconciler) carry(ctx context.Context, n lifecycle.Need, do Doer) {
 		if err != nil {
 			r.Log.Warn("a need is not met yet", "node", string(n.Node), "verb", n.Verb, "epoch", n.Epoch, "error", err, "retry", wait.String())
 		}
-		if !pause(ctx, wait) {
+		if !pause.For(ctx, wait) {
 			return
 		}
-	}
-}
-
-// pause waits, and reports false where ctx ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/booter"
+	"github.com/ingotmetal/ingot/cmd/internal/pause"
 )
 
 // A firmware boots a machine over the network, as UEFI with an iPXE does.
@@ -110,7 +111,7 @@ func (f *firmware) ask(ctx context.Context, conn net.PacketConn, wait time.Durat
 		return nil, context.Cause(ctx)
 	}
 	if _, err := conn.WriteTo(f.message(kind, options), net.UDPAddrFromAddrPort(f.dhcp)); err != nil && ctx.Err() == nil {
-		pauseFor(ctx, wait) // nobody is there, for the moment
+		pause.For(ctx, wait) // nobody is there, for the moment
 		return nil, nil
 	}
 	_ = conn.SetReadDeadline(f.world.Now().Add(wait))
@@ -279,7 +280,7 @@ func (f *firmware) get(ctx context.Context, l lease, url string) ([]byte, error)
 			return body, nil
 		}
 		last = err
-		if !pauseFor(ctx, time.Duration(try)*200*time.Millisecond) {
+		if !pause.For(ctx, time.Duration(try)*200*time.Millisecond) {
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -300,15 +301,4 @@ func once(ctx context.Context, c *http.Client, url string) ([]byte, error) {
 		return nil, fmt.Errorf("%s", res.Status)
 	}
 	return io.ReadAll(res.Body)
-}
-
-func pauseFor(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

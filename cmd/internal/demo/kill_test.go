@@ -16,6 +16,7 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/config"
+	"github.com/ingotmetal/ingot/cmd/internal/pause"
 )
 
 // A program is a daemon that runs as a process of its own.
@@ -194,7 +195,7 @@ func (k *killed) program(name string, c any, socket string) *program {
 
 // strike kills until ctx ends.
 func (k *killed) strike(ctx context.Context) {
-	for pauseFor(ctx, time.Duration(100+k.chance.IntN(500))*time.Millisecond) {
+	for pause.For(ctx, time.Duration(100+k.chance.IntN(500))*time.Millisecond) {
 		p := k.plane
 		if k.chance.IntN(2) == 0 {
 			p = k.booter
@@ -223,7 +224,7 @@ func (k *killed) settle(ctx context.Context) (lost int) {
 				approved[m] = true
 			}
 		}
-		pauseFor(ctx, 200*time.Millisecond)
+		pause.For(ctx, 200*time.Millisecond)
 	}
 	for _, m := range k.l.machines {
 		if approved[m] {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ingotmetal/ingot/booter"
 	"github.com/ingotmetal/ingot/cmd/internal/agent"
+	"github.com/ingotmetal/ingot/cmd/internal/pause"
 	"github.com/ingotmetal/ingot/disklayout"
 	"github.com/ingotmetal/ingot/disklayout/apply"
 )
@@ -73,7 +74,7 @@ func (m *machine) on(ctx context.Context) {
 		for ctx.Err() == nil {
 			if err := m.life(ctx); err != nil && ctx.Err() == nil {
 				m.lab.say(m.name(), "trouble", err.Error())
-				pauseFor(ctx, time.Second)
+				pause.For(ctx, time.Second)
 			}
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ingotmetal/ingot/booter"
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/control"
 	"github.com/ingotmetal/ingot/cmd/internal/server/httpop"
@@ -234,18 +235,17 @@ func (s *Server) boots(ctx context.Context, in *api.ReportBoots) (api.BootsTaken
 	if slices.ContainsFunc(in.Body.Staged, func(ref string) bool { return netboot.CheckImage(ref) != nil }) {
 		return api.BootsTaken{}, invalid("body.staged", "names of images (BOOT-2)")
 	}
-	if slices.ContainsFunc(in.Body.Disks, func(ref string) bool { return !isDigest(ref) }) {
+	if slices.ContainsFunc(in.Body.Disks, func(ref string) bool { return !isDiskImage(ref) }) {
 		return api.BootsTaken{}, invalid("body.disks", "digests: sha256: and 64 lower-case hexadecimal digits (SET-4)")
 	}
 	err := s.Door.Booted(ctx, control.Booter{Name: in.Body.Booter, Staged: in.Body.Staged, Disks: in.Body.Disks}, bootsOf(in.Body.Boots))
 	return api.BootsTaken{Taken: len(in.Body.Boots)}, err
 }
 
-// isDigest reports whether ref names a disk image by its content.
-func isDigest(ref string) bool {
+// isDiskImage reports whether ref names a disk image by its content.
+func isDiskImage(ref string) bool {
 	digits, ok := strings.CutPrefix(ref, "sha256:")
-	raw, err := hex.DecodeString(digits)
-	return ok && err == nil && len(raw) == 32 && strings.ToLower(digits) == digits
+	return ok && booter.IsDigest(digits)
 }
 
 func bootsOf(all []api.ServedOnce) []control.Booted {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ingotmetal/ingot/cmd/internal/agent"
+	"github.com/ingotmetal/ingot/cmd/internal/program"
 	"github.com/ingotmetal/ingot/cmd/internal/sessions"
 )
 
@@ -69,47 +70,16 @@ func Command(w World) *cobra.Command {
 	f.StringVar(&t.settings.BooterPin, "booter-pin", "", "its pin")
 	f.StringVar(&t.settings.Keep, "keep", "", "where the key is kept: disk, beside the partition table that setup wrote, or folder; default disk where a booter is named")
 	f.BoolVar(&t.cmdline, "cmdline", true, "read the kernel's command line")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &Usage{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &program.Usage{Err: err} })
 	root.AddCommand(t.runCommand(), t.registerCommand(), t.showCommand())
 	return root
-}
-
-// Usage reports a command line that cannot be meant.
-type Usage struct{ Err error }
-
-// Error says what is wrong.
-func (e *Usage) Error() string { return e.Err.Error() }
-
-// Unwrap is what is wrong.
-func (e *Usage) Unwrap() error { return e.Err }
-
-// Code is the error's wire name (API-3).
-func (*Usage) Code() string { return "INVALID_INPUT" }
-
-// exits are the exit codes of API-3's codes; any other error is 1.
-func exits() map[string]int {
-	return map[string]int{"NOT_FOUND": 3, "ACCESS_DENIED": 4, "UNAUTHENTICATED": 4, "CONFLICT": 5, "INVALID_STATE": 5, "INVALID_INPUT": 6, "INVALID_CONFIG": 6, "UNAVAILABLE": 7, "RATE_LIMITED": 7}
-}
-
-// ExitCode is what the process ends with after an error.
-func ExitCode(err error) int {
-	if _, usage := errors.AsType[*Usage](err); usage {
-		return 2
-	}
-	if coded, ok := errors.AsType[interface {
-		error
-		Code() string
-	}](err); ok && exits()[coded.Code()] != 0 {
-		return exits()[coded.Code()]
-	}
-	return 1
 }
 
 // logger writes to standard error.
 func (t *tool) logger() (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(t.level)); err != nil {
-		return nil, &Usage{errors.New("--log-level is none of debug, info, warn and error")}
+		return nil, &program.Usage{Err: errors.New("--log-level is none of debug, info, warn and error")}
 	}
 	opts := &slog.HandlerOptions{Level: level}
 	if t.json {

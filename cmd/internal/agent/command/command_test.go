@@ -19,6 +19,7 @@ import (
 	"github.com/ingotmetal/ingot/cmd/internal/agent"
 	"github.com/ingotmetal/ingot/cmd/internal/agent/command"
 	"github.com/ingotmetal/ingot/cmd/internal/pin"
+	"github.com/ingotmetal/ingot/cmd/internal/program"
 	"github.com/ingotmetal/ingot/disklayout"
 	"github.com/ingotmetal/ingot/disklayout/apply"
 )
@@ -142,8 +143,8 @@ func TestRefusals(t *testing.T) {
 	} {
 		r := newRig(t)
 		r.cmdline, r.machine.uuid = c.cmdline, c.uuid
-		if err := r.run(t.Context(), c.args...); err == nil || command.ExitCode(err) != c.code || r.dials != 0 {
-			t.Errorf("%q: %v, code %d, want %d", c.args, err, command.ExitCode(err), c.code)
+		if err := r.run(t.Context(), c.args...); err == nil || program.ExitCode(err) != c.code || r.dials != 0 {
+			t.Errorf("%q: %v, code %d, want %d", c.args, err, program.ExitCode(err), c.code)
 		}
 	}
 }
