@@ -84,6 +84,9 @@ func (l *lab) until(ctx context.Context, state string) error {
 			case state:
 				delete(left, m)
 			case "awaiting_setup":
+				if err := l.mend(ctx, m); err != nil {
+					return err
+				}
 				if err := l.approve(ctx, m); err != nil {
 					return fmt.Errorf("%s: %w", m.name(), err)
 				}

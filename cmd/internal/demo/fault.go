@@ -64,9 +64,12 @@ func (l *lab) again(ctx context.Context, stop *func() error, start func(context.
 	return start(ctx)
 }
 
-// mend stages the disk image anew, after a setup failed over it.
-func (l *lab) mend(ctx context.Context) error {
-	if l.opts.Fault != WrongDigest || l.mended {
+// mend stages the disk image anew, after a setup of m failed over it.
+func (l *lab) mend(ctx context.Context, m *machine) error {
+	m.mu.Lock()
+	failed := m.failed
+	m.mu.Unlock()
+	if l.opts.Fault != WrongDigest || l.mended || !failed {
 		return nil
 	}
 	l.mended = true

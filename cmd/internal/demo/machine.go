@@ -32,6 +32,8 @@ type machine struct {
 	gone  chan struct{}      // closed when it is off
 	state string             // of its row, as the agent heard it
 	plan  disklayout.Plan    // that was approved last
+
+	failed bool // a setup of it was given up
 }
 
 func newMachine(l *lab, n int) (*machine, error) {
@@ -159,10 +161,7 @@ func (a *alive) told(t agent.Told) {
 	case "failed":
 		a.lab.say(a.name(), "failed", t.Why)
 		a.mu.Lock()
-		a.state = "" // what it hears next is news
+		a.state, a.failed = "", true // what it hears next is news
 		a.mu.Unlock()
-		if err := a.lab.mend(context.Background()); err != nil {
-			a.lab.say("site", "trouble", err.Error())
-		}
 	}
 }
