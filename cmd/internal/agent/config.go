@@ -2,6 +2,7 @@ package agent
 
 import (
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,10 @@ type Config struct {
 	Server    string // HOST:PORT of the control plane
 	ServerPin pin.Pin
 	MAC       string // with which the machine booted; empty: unknown
+
+	// What a machine's first process gives the interface with that MAC.
+	Address netip.Prefix // the machine's, with the length of its network; invalid: none
+	Gateway netip.Addr   // of the default route; invalid: none
 }
 
 // MaxCmdline is how much of the kernel's command line is read, in bytes.
@@ -25,12 +30,12 @@ const prefix = "ingot."
 
 // ParseCmdline reads the agent's words of a kernel command line:
 //
-//	ingot.booter=HOST:PORT ingot.booter_pin=PIN ingot.server=HOST:PORT ingot.pin=PIN ingot.mac=MAC
+//	ingot.booter=HOST:PORT ingot.booter_pin=PIN ingot.server=HOST:PORT ingot.pin=PIN
+//	ingot.mac=MAC ingot.address=IPV4/LENGTH ingot.gateway=IPV4
 //
 // Other words are not the agent's. unknown are the names that begin with "ingot." and
-// mean nothing here, at most 16; ingot.address and ingot.gateway are for whoever sets
-// up the network. Of a word that is there twice the last holds, as the kernel has it.
-// The error is *Invalid.
+// mean nothing here, at most 16. Of a word that is there twice the last holds, as the
+// kernel has it. The error is *Invalid.
 func ParseCmdline(text string) (c Config, unknown []string, err error) {
 	if len(text) > MaxCmdline {
 		return Config{}, nil, &Invalid{"the kernel command line", "has more than 64 KiB"}
@@ -64,26 +69,12 @@ func (c *Config) Set(name, value string) error {
 
 // set takes one setting by its name.
 func (c *Config) set(name, value string) (known bool, err error) {
-	switch name {
-	case "booter":
-		c.Booter, err = address(name, value)
-	case "booter_pin":
-		c.BooterPin, err = parsePin(name, value)
-	case "server":
-		c.Server, err = address(name, value)
-	case "pin":
-		c.ServerPin, err = parsePin(name, value)
-	case "mac":
-		mac, bad := net.ParseMAC(value)
-		if bad != nil || len(mac) != 6 {
-			return true, &Invalid{prefix + name, "is no MAC address"}
+	for _, w := range words() {
+		if w.name == name {
+			return true, w.take(c, name, value)
 		}
-		c.MAC = mac.String()
-	case "address", "gateway":
-	default:
-		return false, nil
 	}
-	return true, err
+	return false, nil
 }
 
 // Check reports what is named without its pin.
