@@ -12,6 +12,7 @@ import (
 
 	"github.com/ingotmetal/ingot/booter"
 	"github.com/ingotmetal/ingot/cmd/internal/agent"
+	"github.com/ingotmetal/ingot/cmd/internal/firmware"
 	"github.com/ingotmetal/ingot/cmd/internal/pause"
 	"github.com/ingotmetal/ingot/disklayout"
 	"github.com/ingotmetal/ingot/disklayout/apply"
@@ -93,13 +94,14 @@ func (m *machine) cut() {
 
 // life is from power on to a restart.
 func (m *machine) life(ctx context.Context) error {
-	f := &firmware{world: m.lab.world, mac: m.mac, relay: m.relay(), dhcp: m.lab.dhcp, tftp: m.lab.tftp, told: func(what, detail string) { m.lab.say(m.name(), what, detail) }}
-	copy(f.uuid[:], wire(m.uuid))
-	b, err := f.boot(ctx)
+	f := &firmware.Firmware{MAC: m.mac, Relay: m.relay(), Link: admin.Addr(), DHCP: m.lab.dhcp, TFTP: m.lab.tftp, Now: m.lab.world.Now, Packet: m.lab.world.Packet, Dial: m.lab.world.DialFrom,
+		Told: func(what, detail string) { m.lab.say(m.name(), what, detail) }}
+	copy(f.UUID[:], wire(m.uuid))
+	b, err := f.Boot(ctx)
 	if err != nil {
 		return err
 	}
-	c, _, err := agent.ParseCmdline(b.cmdline)
+	c, _, err := agent.ParseCmdline(b.Cmdline)
 	if err != nil {
 		return err
 	}
@@ -110,7 +112,7 @@ func (m *machine) life(ctx context.Context) error {
 	}
 	a := &agent.Agent{Machine: life, Config: c, Keep: keep, Now: m.lab.world.Now, Entropy: m.lab.world.Entropy,
 		Log: m.lab.log, Tell: life.told, Version: "demo", Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return m.lab.world.DialFrom(ctx, b.address, network, address)
+			return m.lab.world.DialFrom(ctx, b.Address, network, address)
 		}}
 	return a.Run(ctx)
 }
