@@ -47,6 +47,9 @@ func first(w command.World) {
 			w.Out, w.Err = console, console
 		}
 	}
+	w.Network = func(ctx context.Context, c agent.Config, log *slog.Logger) error {
+		return host.Network{Links: host.Links, Do: host.Set, Now: time.Now, Log: log}.Configure(ctx, c)
+	}
 	log := slog.New(slog.NewTextHandler(w.Err, nil))
 	if err != nil {
 		log.Error("a filesystem is missing", "error", err)

@@ -3,6 +3,7 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,6 +27,9 @@ type World struct {
 	Dial     sessions.Dialer
 	Proc     fs.FS // procfs
 	Machine  func(*slog.Logger) agent.Machine
+	// Network sets up the machine's network before anything is dialed; nil on an
+	// installed system, which has its own.
+	Network func(context.Context, agent.Config, *slog.Logger) error
 }
 
 // Version is the program's.
@@ -47,7 +51,8 @@ system it shows the machine's key to the control plane.
 
 It reads its settings from the kernel's command line (ingot.booter, ingot.booter_pin,
 ingot.server, ingot.pin), then from the file that --config names, then from flags; what
-comes later holds. Run it as root.
+comes later holds. As a machine's first process it also sets up the network that the
+command line names (ingot.mac, ingot.address, ingot.gateway). Run it as root.
 
   noded show                                       what this machine is, and whether it has a key
   noded register --server HOST:PORT --pin sha256/...   let a hand-installed machine in

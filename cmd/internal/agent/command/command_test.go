@@ -177,6 +177,31 @@ func TestFirst(t *testing.T) {
 	})
 }
 
+// The network is set up before anything is dialed, and by a first process alone.
+func TestNetworkFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		p := pin.Pin{1}.String()
+		r.cmdline = "ingot.booter=192.0.2.1:8444 ingot.booter_pin=" + p + " ingot.mac=02:00:00:00:00:01 ingot.address=192.0.2.7/24 ingot.gateway=192.0.2.1"
+		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+		defer cancel()
+		w, tries := r.world(), 0
+		w.Network = func(_ context.Context, c agent.Config, _ *slog.Logger) error {
+			if tries++; tries < 3 && r.dials != 0 || c.MAC != "02:00:00:00:00:01" || c.Address.String() != "192.0.2.7/24" || c.Gateway.String() != "192.0.2.1" {
+				t.Errorf("try %d, %d dials: %+v", tries, r.dials, c)
+			}
+			if tries < 3 {
+				return errors.New("eth0 has no carrier")
+			}
+			return nil
+		}
+		command.First(ctx, w)
+		if n := strings.Count(r.err.String(), "noded: eth0 has no carrier"); tries != 3 || r.dials == 0 || n != 2 {
+			t.Errorf("%d tries, %d dials\n%s", tries, r.dials, r.err.String())
+		}
+	})
+}
+
 // What the help promises is there.
 func TestHelp(t *testing.T) {
 	r := newRig(t)

@@ -63,6 +63,11 @@ func (t *tool) runCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if t.Network != nil {
+			if err := t.Network(cmd.Context(), a.Config, a.Log); err != nil {
+				return err
+			}
+		}
 		return ended(cmd.Context(), a.Run(cmd.Context()))
 	}}
 }

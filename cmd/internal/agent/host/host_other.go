@@ -18,3 +18,6 @@ func Mount() error { return errors.ErrUnsupported }
 
 // Reap is for Linux.
 func Reap(ctx context.Context, _ *slog.Logger) { <-ctx.Done() }
+
+// Set is for Linux.
+func Set(Step) error { return errors.ErrUnsupported }
