@@ -1,7 +1,6 @@
 package booter_test
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"testing"
@@ -53,7 +52,7 @@ func TestTheFixtureIsAnswered(t *testing.T) {
 	}
 }
 
-func TestEachReasonAlone(t *testing.T) {
+func TestChecklistOfSilences(t *testing.T) {
 	for _, s := range spoilers {
 		t.Run(string(s.why), func(t *testing.T) {
 			p, rec, req := site(), enrolling(), request()
@@ -113,7 +112,7 @@ func TestReasonsAreComplete(t *testing.T) {
 }
 
 // Every case stands beside one that is answered and differs in a single fact.
-func TestPackets(t *testing.T) {
+func TestChecklistOfMessages(t *testing.T) {
 	with := func(r booter.Request, change func(*booter.Request)) booter.Request {
 		change(&r)
 		return r
@@ -128,54 +127,62 @@ func TestPackets(t *testing.T) {
 		{"inform", inform(), ""},
 		{"4011", boot4011(), ""},
 
-		{"bootp", with(discover(), func(q *booter.Request) { q.Type = booter.TypeBOOTP }), booter.TypeNotServed},
-		{"decline", with(request(), func(q *booter.Request) { q.Type = booter.TypeDecline }), booter.TypeNotServed},
-		{"release", with(request(), func(q *booter.Request) { q.Type = booter.TypeRelease }), booter.TypeNotServed},
-		{"forcerenew", with(request(), func(q *booter.Request) { q.Type = booter.TypeForceRenew }), booter.TypeNotServed},
-		{"leasequery", with(request(), func(q *booter.Request) { q.Type = booter.TypeLeaseQuery }), booter.TypeNotServed},
-		{"another server's offer", with(request(), func(q *booter.Request) { q.Type = booter.TypeOffer }), booter.TypeNotServed},
-		{"another server's ack", with(request(), func(q *booter.Request) { q.Type = booter.TypeAck }), booter.TypeNotServed},
-		{"another server's nak", with(request(), func(q *booter.Request) { q.Type = booter.TypeNak }), booter.TypeNotServed},
-		{"discover on 4011", with(discover(), func(q *booter.Request) { q.BootPort = true }), booter.TypeNotServed},
-		{"inform on 4011", with(inform(), func(q *booter.Request) { q.BootPort = true }), ""},
+		{"BOOTP, without option 53, is silent", with(discover(), func(q *booter.Request) { q.Type = booter.TypeBOOTP }), booter.TypeNotServed},
+		{"DECLINE has no reply", with(request(), func(q *booter.Request) { q.Type = booter.TypeDecline }), booter.TypeNotServed},
+		{"RELEASE has no reply", with(request(), func(q *booter.Request) { q.Type = booter.TypeRelease }), booter.TypeNotServed},
+		{"FORCERENEW is silent", with(request(), func(q *booter.Request) { q.Type = booter.TypeForceRenew }), booter.TypeNotServed},
+		{"LEASEQUERY is silent", with(request(), func(q *booter.Request) { q.Type = booter.TypeLeaseQuery }), booter.TypeNotServed},
+		{"another server's OFFER is silent", with(request(), func(q *booter.Request) { q.Type = booter.TypeOffer }), booter.TypeNotServed},
+		{"another server's ACK is silent", with(request(), func(q *booter.Request) { q.Type = booter.TypeAck }), booter.TypeNotServed},
+		{"another server's NAK is silent", with(request(), func(q *booter.Request) { q.Type = booter.TypeNak }), booter.TypeNotServed},
+		{"DISCOVER on 4011 is silent", with(discover(), func(q *booter.Request) { q.BootPort = true }), booter.TypeNotServed},
+		{"INFORM on 4011 is answered", with(inform(), func(q *booter.Request) { q.BootPort = true }), ""},
 
-		{"discover wishes another address", with(discover(), func(q *booter.Request) { q.Requested = other }), ""},
-		{"discover claims another address", with(discover(), func(q *booter.Request) { q.ClientIP = other }), booter.WrongAddress},
-		{"init-reboot", with(request(), func(q *booter.Request) { q.ServerID = nobody }), ""},
-		{"init-reboot elsewhere", with(request(), func(q *booter.Request) { q.ServerID, q.Requested = nobody, other }), booter.WrongAddress},
-		{"renewal of firmware", with(request(), func(q *booter.Request) { q.ServerID, q.Requested, q.ClientIP = nobody, nobody, reserved }), ""},
-		{"renewal elsewhere", with(request(), func(q *booter.Request) { q.ServerID, q.Requested, q.ClientIP = nobody, nobody, other }), booter.WrongAddress},
-		{"right option, wrong ciaddr", with(request(), func(q *booter.Request) { q.ClientIP = other }), booter.WrongAddress},
-		{"inform elsewhere", with(inform(), func(q *booter.Request) { q.ClientIP = other }), booter.WrongAddress},
-		{"4011 from elsewhere", with(boot4011(), func(q *booter.Request) { q.ClientIP = other }), ""},
-		{"request without an address", with(request(), func(q *booter.Request) { q.Requested = nobody }), booter.WrongAddress},
-		{"the same with an offer", with(bare(time.Second), func(q *booter.Request) { q.Requested = nobody }), ""},
-		{"the same, offered another", with(bare(time.Second), func(q *booter.Request) { q.Requested, q.Recent.Offer.Address = nobody, other }), booter.WrongAddress},
+		{"DISCOVER: option 50 is a hint alone", with(discover(), func(q *booter.Request) { q.Requested = other }), ""},
+		{"DISCOVER that claims another address in ciaddr is silent", with(discover(), func(q *booter.Request) { q.ClientIP = other }), booter.WrongAddress},
+		{"option 53 of an unknown type is silent", with(discover(), func(q *booter.Request) { q.Type = 200 }), booter.TypeNotServed},
+		{"LEASEUNASSIGNED to LEASEACTIVE are silent", with(discover(), func(q *booter.Request) { q.Type = 13 }), booter.TypeNotServed},
 
-		{"bare after an offer", bare(120 * time.Second), ""},
-		{"bare, too late", bare(120*time.Second + 1), booter.NotPXE},
-		{"bare, before the offer", bare(-1), booter.NotPXE},
-		{"bare renewal", with(bare(time.Second), func(q *booter.Request) { q.ClientIP = reserved }), booter.NotPXE},
-		{"bare but for a class", with(bare(time.Second), func(q *booter.Request) { q.Class = "dhclient" }), booter.NotPXE},
-		{"bare discover", with(bare(time.Second), func(q *booter.Request) { q.Type = booter.TypeDiscover }), booter.NotPXE},
+		{"SELECTING us with the reserved address is acknowledged", request(), ""},
+		{"SELECTING us with another address is silent, never a NAK", with(request(), func(q *booter.Request) { q.Requested = other }), booter.WrongAddress},
+		{"SELECTING another server is silent", with(request(), func(q *booter.Request) { q.ServerID = other }), booter.OtherServer},
+		{"INIT-REBOOT with the reserved address is acknowledged", with(request(), func(q *booter.Request) { q.ServerID = nobody }), ""},
+		{"INIT-REBOOT with another address is silent, never a NAK", with(request(), func(q *booter.Request) { q.ServerID, q.Requested = nobody, other }), booter.WrongAddress},
+		{"RENEWING of firmware with the reserved address is acknowledged", with(request(), func(q *booter.Request) { q.ServerID, q.Requested, q.ClientIP = nobody, nobody, reserved }), ""},
+		{"RENEWING another address is silent", with(request(), func(q *booter.Request) { q.ServerID, q.Requested, q.ClientIP = nobody, nobody, other }), booter.WrongAddress},
+		{"the right option 50 with a wrong ciaddr is silent", with(request(), func(q *booter.Request) { q.ClientIP = other }), booter.WrongAddress},
+		{"INFORM from another address is silent", with(inform(), func(q *booter.Request) { q.ClientIP = other }), booter.WrongAddress},
+		{"4011 answers an address that is not ours", with(boot4011(), func(q *booter.Request) { q.ClientIP = other }), ""},
+		{"SELECTING us without option 50 and without our offer is silent", with(request(), func(q *booter.Request) { q.Requested = nobody }), booter.WrongAddress},
+		{"SELECTING us without option 50 takes up our offer", with(bare(time.Second), func(q *booter.Request) { q.Requested = nobody }), ""},
+		{"REQUEST with neither 50 nor 54 nor ciaddr takes up our offer", with(bare(time.Second), func(q *booter.Request) { q.Requested, q.ServerID = nobody, nobody }), ""},
+		{"REQUEST with neither 50 nor 54 nor ciaddr is silent without our offer", with(request(), func(q *booter.Request) { q.Requested, q.ServerID = nobody, nobody }), booter.WrongAddress},
+		{"our offer of an address that is no longer reserved is not taken up", with(bare(time.Second), func(q *booter.Request) { q.Requested, q.Recent.Offer.Address = nobody, other }), booter.WrongAddress},
 
-		{"relayed", with(request(), func(q *booter.Request) { q.RelayIP, q.Hops = relay, 1 }), ""},
-		{"relayed from a foreign network", with(request(), func(q *booter.Request) { q.RelayIP = netip.MustParseAddr("10.9.9.1") }), booter.ForeignNetwork},
-		{"its link is ours", with(request(), func(q *booter.Request) {
+		{"REQUEST without 60 and 93 is answered for 120 s after our OFFER", bare(120 * time.Second), ""},
+		{"REQUEST without 60 and 93 is silent later", bare(120*time.Second + 1), booter.NotPXE},
+		{"REQUEST without 60 and 93 is silent before the OFFER", bare(-1), booter.NotPXE},
+		{"renewal of an operating system, without 60 and 93, is silent", with(bare(time.Second), func(q *booter.Request) { q.ClientIP = reserved }), booter.NotPXE},
+		{"REQUEST of another class is silent, in spite of our OFFER", with(bare(time.Second), func(q *booter.Request) { q.Class = "dhclient" }), booter.NotPXE},
+		{"DISCOVER without 60 and 93 is silent, in spite of our OFFER", with(bare(time.Second), func(q *booter.Request) { q.Type = booter.TypeDiscover }), booter.NotPXE},
+
+		{"relayed by a relay in an admin network", with(request(), func(q *booter.Request) { q.RelayIP, q.Hops = relay, 1 }), ""},
+		{"relayed from an unknown subnet is silent, never a NAK", with(request(), func(q *booter.Request) { q.RelayIP = netip.MustParseAddr("10.9.9.1") }), booter.ForeignNetwork},
+		{"link selection decides the network: ours", with(request(), func(q *booter.Request) {
 			q.RelayIP, q.LinkSelection = netip.MustParseAddr("10.9.9.1"), relay
 		}), ""},
-		{"its link is foreign", with(request(), func(q *booter.Request) {
+		{"link selection decides the network: foreign", with(request(), func(q *booter.Request) {
 			q.RelayIP, q.LinkSelection = relay, netip.MustParseAddr("10.9.9.0")
 		}), booter.ForeignNetwork},
-		{"link selection without a relay", with(request(), func(q *booter.Request) { q.LinkSelection = netip.MustParseAddr("10.9.9.0") }), ""},
-		{"relayed to a foreign interface", with(request(), func(q *booter.Request) { q.RelayIP, q.Interface = relay, "guest0" }), ""},
+		{"link selection without a relay is not heeded", with(request(), func(q *booter.Request) { q.LinkSelection = netip.MustParseAddr("10.9.9.0") }), ""},
+		{"relayed packets are served on any interface", with(request(), func(q *booter.Request) { q.RelayIP, q.Interface = relay, "guest0" }), ""},
 
-		{"the relay speaks for us", with(request(), func(q *booter.Request) { q.RelayIP, q.ServerOverride, q.ServerID = relay, relay, relay }), ""},
-		{"it speaks for us without a relay", with(request(), func(q *booter.Request) { q.ServerOverride, q.ServerID = relay, relay }), booter.OtherServer},
+		{"server ID override is accepted back as option 54", with(request(), func(q *booter.Request) { q.RelayIP, q.ServerOverride, q.ServerID = relay, relay, relay }), ""},
+		{"server ID override without a relay is another server", with(request(), func(q *booter.Request) { q.ServerOverride, q.ServerID = relay, relay }), booter.OtherServer},
 
-		{"one packet left", with(request(), func(q *booter.Request) { q.Recent.Packets, q.Recent.Site = 19, 4999 }), ""},
-		{"one boot left", with(request(), func(q *booter.Request) { q.Recent.Boots = 9 }), ""},
-		{"4011 follows on the last boot", with(boot4011(), func(q *booter.Request) { q.Recent.Boots = 10 }), ""},
+		{"the last packet within the rate limits is answered", with(request(), func(q *booter.Request) { q.Recent.Packets, q.Recent.Site = 19, 4999 }), ""},
+		{"the last boot within the bound on loops is answered", with(request(), func(q *booter.Request) { q.Recent.Boots = 9 }), ""},
+		{"4011 follows on the last boot within the bound", with(boot4011(), func(q *booter.Request) { q.Recent.Boots = 10 }), ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -187,29 +194,32 @@ func TestPackets(t *testing.T) {
 	}
 }
 
-func TestFlaws(t *testing.T) {
+func TestChecklistOfFlaws(t *testing.T) {
 	tests := []struct {
+		name  string
 		flaw  booter.Flaw
 		spoil func(*booter.Request)
 	}{
-		{booter.FlawShort, func(q *booter.Request) { q.Parsed, q.HLen = booter.FlawShort, 0 }},
-		{booter.FlawHardware, func(q *booter.Request) { q.HType = 32 }},
-		{booter.FlawHardware, func(q *booter.Request) { q.HLen = 16 }},
-		{booter.FlawHardware, func(q *booter.Request) { q.HLen = 255 }},
-		{booter.FlawHardware, func(q *booter.Request) { q.MAC = booter.MAC{} }},
-		{booter.FlawHardware, func(q *booter.Request) { q.MAC[0] = 1 }},
-		{booter.FlawHops, func(q *booter.Request) { q.Hops = 1 }},
-		{booter.FlawAddress, func(q *booter.Request) { q.ClientIP = netip.MustParseAddr("224.0.0.1") }},
-		{booter.FlawAddress, func(q *booter.Request) { q.RelayIP = netip.MustParseAddr("255.255.255.255") }},
-		{booter.FlawAddress, func(q *booter.Request) { q.RelayIP = netip.MustParseAddr("fd00::1") }},
-		{booter.FlawAddress, func(q *booter.Request) { q.Requested = netip.MustParseAddr("::ffff:10.0.0.50") }},
-		{booter.FlawInform, func(q *booter.Request) { q.Type, q.ClientIP = booter.TypeInform, nobody }},
-		{"", func(q *booter.Request) { q.Type, q.RelayIP = booter.TypeInform, relay }},
-		{"", func(q *booter.Request) { q.Type, q.BootPort = booter.TypeInform, true }},
-		{"", func(q *booter.Request) { q.ClientIP, q.RelayIP = netip.IPv4Unspecified(), netip.IPv4Unspecified() }},
+		{"what the parser found comes first", booter.FlawShort, func(q *booter.Request) { q.Parsed, q.HLen = booter.FlawShort, 0 }},
+		{"hardware other than Ethernet is silent", booter.FlawHardware, func(q *booter.Request) { q.HType = 32 }},
+		{"hlen 16, the GUID of EDK2, is silent", booter.FlawHardware, func(q *booter.Request) { q.HLen = 16 }},
+		{"hlen 255 is silent, not cut to 16", booter.FlawHardware, func(q *booter.Request) { q.HLen = 255 }},
+		{"a MAC of zeros is nobody", booter.FlawHardware, func(q *booter.Request) { q.MAC = booter.MAC{} }},
+		{"a group address is nobody", booter.FlawHardware, func(q *booter.Request) { q.MAC[0] = 1 }},
+		{"hops without giaddr is dropped", booter.FlawHops, func(q *booter.Request) { q.Hops = 1 }},
+		{"hlen 0 is silent", booter.FlawHardware, func(q *booter.Request) { q.HLen = 0 }},
+		{"giaddr without hops is answered", "", func(q *booter.Request) { q.Hops, q.RelayIP = 0, relay }},
+		{"ciaddr of a group is silent", booter.FlawAddress, func(q *booter.Request) { q.ClientIP = netip.MustParseAddr("224.0.0.1") }},
+		{"giaddr of all ones is silent", booter.FlawAddress, func(q *booter.Request) { q.RelayIP = netip.MustParseAddr("255.255.255.255") }},
+		{"an IPv6 giaddr is silent, never a panic", booter.FlawAddress, func(q *booter.Request) { q.RelayIP = netip.MustParseAddr("fd00::1") }},
+		{"a mapped option 50 is silent, never a panic", booter.FlawAddress, func(q *booter.Request) { q.Requested = netip.MustParseAddr("::ffff:10.0.0.50") }},
+		{"INFORM that says nowhere to answer is silent", booter.FlawInform, func(q *booter.Request) { q.Type, q.ClientIP = booter.TypeInform, nobody }},
+		{"INFORM by a relay needs no ciaddr", "", func(q *booter.Request) { q.Type, q.RelayIP = booter.TypeInform, relay }},
+		{"INFORM on 4011 needs no ciaddr", "", func(q *booter.Request) { q.Type, q.BootPort = booter.TypeInform, true }},
+		{"0.0.0.0 is no address", "", func(q *booter.Request) { q.ClientIP, q.RelayIP = netip.IPv4Unspecified(), netip.IPv4Unspecified() }},
 	}
-	for i, tt := range tests {
-		t.Run(fmt.Sprint(i, tt.flaw), func(t *testing.T) {
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
 			req := request()
 			tt.spoil(&req)
 			if got := req.Flaw(); got != tt.flaw {
@@ -224,7 +234,7 @@ func TestFlaws(t *testing.T) {
 }
 
 // A proxy gives no address, so it needs none and confirms none.
-func TestProxy(t *testing.T) {
+func TestChecklistOfProxies(t *testing.T) {
 	rec := enrolling()
 	rec.Address = nobody
 	away := inform()
@@ -239,12 +249,12 @@ func TestProxy(t *testing.T) {
 		kind booter.Kind
 		want booter.Silence
 	}{
-		{"discover", discover(), booter.ProxyOffer, ""},
-		{"request to us", request(), "", booter.WrongAddress},
-		{"request to the other", toOther, "", booter.OtherServer},
-		{"inform", away, booter.InformAck, ""},
-		{"4011", boot4011(), booter.BootAck, ""},
-		{"client that does not boot", plain, "", booter.NotPXE},
+		{"proxy OFFER has no address", discover(), booter.ProxyOffer, ""},
+		{"a proxy leaves every REQUEST on 67 to the server that gave the address", request(), "", booter.WrongAddress},
+		{"a proxy is silent to a REQUEST to the other server", toOther, "", booter.OtherServer},
+		{"a proxy answers INFORM from any address", away, booter.InformAck, ""},
+		{"a proxy answers 4011", boot4011(), booter.BootAck, ""},
+		{"a proxy has nothing for a client that does not boot", plain, "", booter.NotPXE},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

