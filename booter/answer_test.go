@@ -113,10 +113,6 @@ func TestReasonsAreComplete(t *testing.T) {
 
 // Every case stands beside one that is answered and differs in a single fact.
 func TestChecklistOfMessages(t *testing.T) {
-	with := func(r booter.Request, change func(*booter.Request)) booter.Request {
-		change(&r)
-		return r
-	}
 	tests := []struct {
 		name string
 		req  booter.Request

@@ -76,3 +76,9 @@ func bare(age time.Duration) booter.Request {
 	r.Recent.Offer = booter.Offered{At: now.Add(-age), Address: reserved, Client: booter.Client{Stage: booter.PXE, Platform: booter.ARM64}}
 	return r
 }
+
+// with is a request but for a change.
+func with(r booter.Request, change func(*booter.Request)) booter.Request {
+	change(&r)
+	return r
+}

@@ -24,10 +24,6 @@ func TestChecklistOfDestinations(t *testing.T) {
 		r.Source = netip.AddrPortFrom(relay, 1067)
 		return r
 	}
-	with := func(r booter.Request, change func(*booter.Request)) booter.Request {
-		change(&r)
-		return r
-	}
 	noFlag := func(q *booter.Request) { q.Broadcast = false }
 	listens := func(q *booter.Request) { q.RelayPort = true }
 	tests := []struct {
