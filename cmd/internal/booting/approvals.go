@@ -5,16 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"maps"
-	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ingotmetal/ingot/booter/bootscript"
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/booting/account"
 	"github.com/ingotmetal/ingot/cmd/internal/pause"
 	"github.com/ingotmetal/ingot/cmd/internal/sessions"
-	"github.com/ingotmetal/ingot/cmd/internal/whole"
 	"github.com/ingotmetal/ingot/liveness/session"
 )
 
@@ -60,9 +59,32 @@ func (s *Setups) take(ctx context.Context, all []api.Approval) {
 		s.approved[strings.ToLower(a.Server)] = a
 	}
 	s.mu.Unlock()
-	for _, a := range all {
-		s.hand(ctx, strings.ToLower(a.Server))
+	s.each(ctx, all)
+}
+
+// drains is how many bundles the approvals of one poll are drained for at once: each
+// is a round trip, and a rack that is approved as one must not wait for a chain of
+// them.
+const drains = 8
+
+// each hands out what it can, and returns when all were looked at.
+func (s *Setups) each(ctx context.Context, all []api.Approval) {
+	next := make(chan string)
+	var work sync.WaitGroup
+	for range min(drains, len(all)) {
+		work.Go(func() {
+			for server := range next {
+				s.hand(ctx, server)
+			}
+		})
 	}
+	for _, a := range all {
+		if ctx.Err() == nil {
+			next <- strings.ToLower(a.Server)
+		}
+	}
+	close(next)
+	work.Wait()
 }
 
 // hand drains the bundle of a machine whose connection is here and who announced the
@@ -90,8 +112,8 @@ func (s *Setups) due(server string) (*Machine, api.Approval, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, a := s.lines[server], s.approved[server]
-	if a.Epoch > s.handed[server].Epoch {
-		delete(s.handed, server) // of a setup before this one
+	if h := s.handed[server]; h.Epoch != 0 && a.Epoch > h.Epoch {
+		s.forget(server) // of a setup before this one
 	}
 	if m == nil || !m.told || s.draining[server] || a.Epoch == 0 || a.AgentKey != m.hash || s.handed[server].Epoch != 0 {
 		return nil, api.Approval{}, false
@@ -104,64 +126,95 @@ func (s *Setups) due(server string) (*Machine, api.Approval, bool) {
 // drainWait is how long the answer to a drain is waited for.
 const drainWait = 15 * time.Second
 
-// drain takes the bundle, once. Where the answer is lost, so is the bundle, and the
-// deadline ends the setup (EDGE-6).
+// drain takes the bundle, once, and only where there is room to keep it. Where the
+// answer is lost, so is the bundle, and the deadline ends the setup (EDGE-6).
 func (s *Setups) drain(ctx context.Context, m *Machine, a api.Approval) {
+	place, err := s.shelf().reserve(m.server, a.Plan)
+	s.kept(m, err)
+	if err != nil {
+		s.drained(m, nil, true) // it stays at the control plane, and is asked for again
+		return
+	}
 	in := api.DrainBundle{RegistrationRef: api.RegistrationRef{Server: a.Server}}
 	in.Body.Epoch, in.Body.AgentKey, in.Body.Held = a.Epoch, m.hash, true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWait) // a stop must not lose the answer
 	defer cancel()
 	got, err := api.SetupDrain.Call(ctx, s.Client, &in)
-	now := s.Desk.now()
+	if err != nil {
+		place.leave()
+		s.Log.Warn("a bundle could not be drained", "server", a.Server, "epoch", a.Epoch, "error", err, "next", "the setup ends at its deadline unless another booter holds the machine")
+		s.drained(m, nil, passing(err))
+		return
+	}
+	h := handed{got, s.Desk.now()}
+	if err := place.keep(h); err != nil {
+		s.Log.Error("a drained bundle could not be kept; its setup is lost if this booter stops before the machine has it", "server", a.Server, "error", err, "next", "look after the disk under the state folder")
+	}
+	s.drained(m, &h, false)
+}
+
+// drained notes what came of a drain. again says that it may succeed later.
+func (s *Setups) drained(m *Machine, h *handed, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.draining, m.server)
-	if err != nil {
-		s.Log.Warn("a bundle could not be drained", "server", a.Server, "epoch", a.Epoch, "error", err, "next", "the setup ends at its deadline unless another booter holds the machine")
-		s.again = s.again || passing(err)
+	s.again = s.again || again
+	if h == nil {
 		return
 	}
 	if s.handed == nil {
 		s.handed = map[string]handed{}
 	}
-	maps.DeleteFunc(s.handed, func(_ string, h handed) bool { return now.Sub(h.Since) > handedLife })
-	s.handed[m.server] = handed{got, now}
-	s.save()
-}
-
-// save keeps the bundles that were drained and may not have arrived, for a booter that
-// is stopped or killed before its agent comes again: what is sealed alone. s.mu is held.
-func (s *Setups) save() {
-	if s.File == "" {
-		return
-	}
-	sealed := map[string]handed{}
-	for server, h := range s.handed {
-		if h.Sealed {
-			sealed[server] = h
+	for server, old := range s.handed {
+		if h.Since.Sub(old.Since) > handedLife {
+			s.forget(server)
 		}
 	}
-	raw, err := json.Marshal(sealed)
-	if err == nil {
-		err = whole.Replace(s.File, whole.Bytes(raw))
-	}
-	if err != nil {
-		s.Log.Error("a drained bundle could not be kept; its setup is lost if this booter stops now", "error", err, "next", "free space in the state folder")
+	s.handed[m.server] = *h
+}
+
+// forget lets go of what was drained for a machine; s.mu is held.
+func (s *Setups) forget(server string) {
+	delete(s.handed, server)
+	if err := s.shelf().drop(server); err != nil {
+		s.Log.Warn("the bundle of a setup that has ended could not be removed; nobody is handed it any more", "server", server, "error", err)
 	}
 }
 
-// Load takes in what was kept. Where it cannot be read, those setups end at their
-// deadlines.
-func (s *Setups) Load() error {
-	raw, err := os.ReadFile(s.File)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+func (s *Setups) shelf() shelf { return shelf(strings.TrimSuffix(s.File, ".json")) }
+
+// kept tells people, once, that the state folder takes no bundles, and that it does
+// again.
+func (s *Setups) kept(m *Machine, err error) {
+	if err != nil && len(m.macs) > 0 {
+		s.Desk.Tell(m.macs[0], account.Moment{Stage: stageSetup, What: "bundle", Detail: "it stays at the control plane, since this booter's state folder does not take it: " + plain(err)})
 	}
+	if !s.Desk.kept(keepsBundles, err) {
+		return
+	}
+	if err != nil {
+		s.Log.Error("the state folder takes no bundles; no setup begins here until it does", "error", err, "next", "free space in the state folder; it is tried again by itself")
+		return
+	}
+	s.Log.Info("the state folder takes bundles again")
+}
+
+// plain is what the system said, without the path, which is the operator's business
+// alone.
+func plain(err error) string {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// Load takes in what was kept. What cannot be read is in the error, and those setups
+// end at their deadlines.
+func (s *Setups) Load() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil {
-		err = json.Unmarshal(raw, &s.handed)
-	}
+	var err error
+	s.handed, err = s.shelf().load()
 	return err
 }
 

@@ -28,6 +28,12 @@ const (
 	stageHTTP = "http"
 )
 
+// Other moments of a machine that people are shown.
+const (
+	stageSetup  = "setup"
+	stageReport = "report"
+)
+
 func (c *counts) packet(why booter.Silence) { c.add(stageDHCP, string(why)) }
 
 // add counts one outcome of a stage; "" is an answer.

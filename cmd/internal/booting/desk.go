@@ -36,6 +36,7 @@ type Desk struct {
 	seen    Seen
 	served  Served
 	heard   time.Time // the control plane
+	unkept  map[string]bool
 }
 
 // NewDesk is a desk that knows nothing of the site yet, and is silent to all.

@@ -30,7 +30,8 @@ type Follower struct {
 
 	saving  sync.Mutex // one writes the file
 	mu      sync.Mutex
-	kept    uint64        // revision of what was written
+	kept    uint64        // revision of what was written, or tried
+	failed  bool          // it was tried
 	changed chan struct{} // closed when that moves on; made when first asked for
 }
 
@@ -60,7 +61,7 @@ func (f *Follower) Load() error {
 	}
 	w := NewWorld(s)
 	f.Desk.Change(func(*World) *World { return w })
-	f.keep(w.Revision)
+	f.keep(w.Revision, nil)
 	return nil
 }
 
@@ -134,7 +135,7 @@ func (f *Follower) at() (incarnation string, revision uint64) {
 func (f *Follower) behind(revision uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.kept != revision
+	return f.kept != revision || f.failed
 }
 
 // awaited reports whether somebody waits for a change.
@@ -162,18 +163,21 @@ func (f *Follower) save(must bool) {
 	if err == nil {
 		err = whole.Replace(f.File, whole.Bytes(raw))
 	}
-	if err != nil {
-		f.Log.Error("the site could not be kept for the time when the control plane is away", "error", err, "next", "free space in the state folder")
+	switch news := f.Desk.kept(keepsSite, err); {
+	case news && err != nil:
+		f.Log.Error("the site could not be kept for the time when the control plane is away", "error", err, "next", "free space in the state folder; it is tried again by itself")
+	case news:
+		f.Log.Info("the site is kept again")
 	}
 	f.saved = now
-	f.keep(s.Revision)
+	f.keep(s.Revision, err)
 }
 
 // keep notes that a revision was written, or tried, and wakes who waits.
-func (f *Follower) keep(revision uint64) {
+func (f *Follower) keep(revision uint64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.kept = revision
+	f.kept, f.failed = revision, err != nil
 	if f.changed != nil {
 		close(f.changed)
 		f.changed = nil

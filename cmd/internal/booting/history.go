@@ -64,6 +64,19 @@ func (p *past) add(m account.Moment) {
 	p.next = (p.next + 1) % historyEach
 }
 
+// again adds a moment, in the place of the last one where that was the same.
+func (p *past) again(m account.Moment) {
+	if n := len(p.moments); n > 0 {
+		last := &p.moments[(p.next+n-1)%n]
+		was := *last
+		if was.Time = m.Time; was == m {
+			*last = m
+			return
+		}
+	}
+	p.add(m)
+}
+
 // all are a machine's moments, the oldest first.
 func (h *history) all(mac booter.MAC) []account.Moment {
 	e, ok := h.by[mac]

@@ -1,6 +1,8 @@
 package booting
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,11 +25,15 @@ func TestSealedBundlesOutliveABooter(t *testing.T) {
 		p.on("/v1/setup/"+server+"/drain", func([]byte) (any, error) { return b, nil })
 		s.drain(t.Context(), &Machine{setups: s, server: server, hash: "h"}, api.Approval{Server: server, Epoch: b.Epoch})
 	}
-	raw, err := os.ReadFile(file)
-	if err != nil || strings.Contains(string(raw), "in-clear") || !strings.Contains(string(raw), sealedBundle) {
+	one := strings.TrimSuffix(file, ".json") + "-" + uuid + ".json"
+	raw, err := os.ReadFile(one)
+	if err != nil || !strings.Contains(string(raw), sealedBundle) {
 		t.Fatalf("%v %s", err, raw)
 	}
-	if fi, err := os.Stat(file); err != nil || fi.Mode().Perm() != 0o600 {
+	if all, err := os.ReadDir(filepath.Dir(file)); err != nil || len(all) != 1 {
+		t.Errorf("%v %v: one in clear is kept", all, err)
+	}
+	if fi, err := os.Stat(one); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", fi.Mode(), err)
 	}
 	again := setups()
@@ -39,11 +45,24 @@ func TestSealedBundlesOutliveABooter(t *testing.T) {
 	if err := last.Load(); err != nil || last.epochOf(uuid) != 0 {
 		t.Errorf("what has ended is kept: %v %d", err, last.epochOf(uuid))
 	}
-	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
+	whole := strings.TrimSuffix(file, ".json") + "-" + other + ".json"
+	for path, text := range map[string]string{one: "{", whole: string(raw) + "  "} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last = setups()
+	if bad, ok := errors.AsType[*Damaged](last.Load()); !ok || bad.Code() != "UNAVAILABLE" || last.epochOf(uuid) != 0 || last.epochOf(other) != 4 {
+		t.Errorf("a damaged file: %v, and beside it %+v", bad, last.handed)
+	}
+	if err := os.WriteFile(one, []byte("    "), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := setups().Load(); err == nil {
-		t.Error("a damaged file is loaded")
+	if err := setups().Load(); err != nil {
+		t.Errorf("room that was never used: %v", err)
+	}
+	if _, err := os.Stat(one); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is left: %v", err)
 	}
 	if err := (&Setups{File: filepath.Join(t.TempDir(), "none")}).Load(); err != nil {
 		t.Errorf("a first start: %v", err)

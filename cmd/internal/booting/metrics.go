@@ -30,7 +30,7 @@ func (d *Desk) registry() *prometheus.Registry {
 type gauges struct {
 	desk *Desk
 
-	packets, requests, records, revision, age, sightings, sessions, dropped *prometheus.Desc
+	packets, requests, records, revision, age, sightings, sessions, dropped, unkept *prometheus.Desc
 }
 
 func newGauges(d *Desk) gauges {
@@ -46,12 +46,13 @@ func newGauges(d *Desk) gauges {
 		sightings: desc("sightings", "MACs that nobody knows, as remembered for 24 hours; at most 256."),
 		sessions:  desc("sessions", "Sessions of agents that proved their key."),
 		dropped:   desc("boots_dropped_total", "Boots that were not reported, since the control plane was away for too long."),
+		unkept:    desc("unkept", "1 while the state folder does not take what must be kept there: the site, for the time when the control plane is away, or bundles, of which none is then drained. Free space in it.", "what"),
 	}
 }
 
 // Describe is for prometheus.Collector.
 func (g gauges) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.packets, g.requests, g.records, g.revision, g.age, g.sightings, g.sessions, g.dropped} {
+	for _, d := range []*prometheus.Desc{g.packets, g.requests, g.records, g.revision, g.age, g.sightings, g.sessions, g.dropped, g.unkept} {
 		out <- d
 	}
 }
@@ -63,6 +64,9 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
 	}
 	out <- prometheus.MustNewConstMetric(g.dropped, prometheus.CounterValue, float64(s.dropped))
+	for _, what := range []string{keepsSite, keepsBundles} {
+		out <- prometheus.MustNewConstMetric(g.unkept, prometheus.GaugeValue, s.unkept[what], what)
+	}
 	for key, n := range g.desk.everyCount() {
 		stage, outcome, _ := strings.Cut(key, "/")
 		if stage == stageDHCP {
@@ -99,13 +103,20 @@ type standing struct {
 	records, sightings, sessions int
 	revision, dropped            uint64
 	age                          time.Duration
+	unkept                       map[string]float64
 }
 
 func (d *Desk) standing() standing {
 	now := d.now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return standing{records: d.world.Len(), sightings: d.seen.Len(), sessions: int(d.sessions.Load()), revision: d.world.Revision, dropped: d.served.Dropped, age: now.Sub(d.heard)}
+	unkept := map[string]float64{}
+	for what, is := range d.unkept {
+		if is {
+			unkept[what] = 1
+		}
+	}
+	return standing{unkept: unkept, records: d.world.Len(), sightings: d.seen.Len(), sessions: int(d.sessions.Load()), revision: d.world.Revision, dropped: d.served.Dropped, age: now.Sub(d.heard)}
 }
 
 // Heard says that the control plane answered.

@@ -69,7 +69,6 @@ func (s *Setups) ended(server string, epoch uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h, ok := s.handed[server]; ok && h.Epoch <= epoch {
-		delete(s.handed, server)
-		s.save()
+		s.forget(server)
 	}
 }

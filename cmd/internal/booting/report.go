@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/booting/account"
 	"github.com/ingotmetal/ingot/cmd/internal/pause"
 )
 
@@ -26,33 +27,40 @@ const (
 	tellEvery   = 30 * time.Second // at least, so that what is staged is known after a restart of the control plane
 )
 
-// Run reports until ctx ends.
+// Run reports until ctx ends. What is due is decided by the time alone, so that it does
+// not matter which of two that are ready together is taken first.
 func (r *Reporter) Run(ctx context.Context) {
-	stage, tell := time.NewTicker(stageEvery), time.NewTicker(tellEvery)
-	defer stage.Stop()
-	defer tell.Stop()
+	look := time.NewTicker(stageEvery)
+	defer look.Stop()
 	r.tell(ctx, true)
-	for {
-		force := false
+	told, looked := r.Desk.now(), r.Desk.now()
+	for pause.For(ctx, reportEvery) {
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.Desk.Wake():
-		case <-stage.C:
-			if changed, err := r.Desk.Restage(); err != nil {
-				r.Log.Warn("the staged images could not be looked at", "error", err)
-			} else if !changed {
-				continue
-			}
-			force = true
-		case <-tell.C:
-			force = true
+		case <-look.C:
+		}
+		now := r.Desk.now()
+		force := now.Sub(told) >= tellEvery
+		if now.Sub(looked) >= stageEvery {
+			looked = now
+			force = r.restaged() || force
+		}
+		if force {
+			told = now
 		}
 		r.tell(ctx, force)
-		if !pause.For(ctx, reportEvery) {
-			return
-		}
 	}
+}
+
+// restaged looks for what other processes staged, and reports whether it changed.
+func (r *Reporter) restaged() bool {
+	changed, err := r.Desk.Restage()
+	if err != nil {
+		r.Log.Warn("the staged images could not be looked at", "error", err)
+	}
+	return changed && err == nil
 }
 
 func (r *Reporter) tell(ctx context.Context, force bool) {
@@ -83,6 +91,7 @@ func (r *Reporter) sightings(ctx context.Context) error {
 	}
 	for _, a := range got.Admissions {
 		if a.Why != "" {
+			d.Tell(a.MAC, account.Moment{Stage: stageReport, What: "admission", Detail: a.Why})
 			r.Log.Info("a machine was not admitted", "mac", a.MAC, "state", a.State, "code", a.Code, "why", a.Why)
 		}
 	}

@@ -163,3 +163,27 @@ func TestReporterIsNotHurried(t *testing.T) {
 		}
 	})
 }
+
+// Why a machine is not admitted is there for who asks why it is silent, once, beside
+// its packets.
+func TestReporterTellsWhyNobodyIsAdmitted(t *testing.T) {
+	reporting(t, func(t *testing.T, d *Desk, p *plane) {
+		synctest.Wait()
+		p.on(sightingsPath, func([]byte) (any, error) {
+			return api.SightingsTaken{Admissions: []api.Admission{{MAC: numbered(9).String(), State: "discovered", Code: "UNAVAILABLE", Why: "the admin network has no free address"}}}, nil
+		})
+		for range 2 {
+			d.Answer(came(message(numbered(9), 1, pxe...)))
+			time.Sleep(2 * time.Second)
+		}
+		n := 0
+		for _, m := range d.Why(numbered(9)).Moments {
+			if m.Stage == stageReport && m.Detail == "the admin network has no free address" {
+				n++
+			}
+		}
+		if n == 0 {
+			t.Errorf("%+v", d.Why(numbered(9)).Moments)
+		}
+	})
+}

@@ -30,7 +30,9 @@ type Setups struct {
 	Follower *Follower
 	Desk     *Desk
 	Log      *slog.Logger
-	File     string // keeps bundles that were drained; "" keeps none
+	// File, less .json, begins the names of the files that keep drained bundles, such as
+	// bundles-UUID.json for bundles.json; "" keeps none.
+	File string
 
 	mu       sync.Mutex
 	lines    map[string]*Machine     // by server UUID: the newest that proved its key

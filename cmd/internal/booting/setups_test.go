@@ -84,7 +84,7 @@ func inHall(t *testing.T, during func(t *testing.T, h *hall)) {
 		h := &hall{t: t, plane: newPlane(), net: n, pin: src.Pin(), desk: newDesk(t, place(), time.Now, enrolling()), logs: &lines{}, state: "awaiting_setup", rev: 7}
 		log := slog.New(slog.NewTextHandler(h.logs, nil))
 		h.setups = &Setups{Client: h.plane.client(), Desk: h.desk, Log: log, Follower: &Follower{Desk: h.desk, File: filepath.Join(t.TempDir(), "site.json"), Log: quiet}}
-		h.setups.Follower.keep(7)
+		h.setups.Follower.keep(7, nil)
 		h.script()
 		ctx, cancel := context.WithCancel(context.Background())
 		handler := &sessions.Handler{Now: time.Now, Serve: (&Host{Setups: h.setups, Entropy: rand.NewChaCha8([32]byte{9})}).Serve}

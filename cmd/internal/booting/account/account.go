@@ -45,7 +45,7 @@ type Choice struct {
 // A Moment is one packet or request of a machine, and what came of it.
 type Moment struct {
 	Time    time.Time      `json:"time"`
-	Stage   string         `json:"stage"` // dhcp, tftp, http
+	Stage   string         `json:"stage"` // dhcp, tftp, http; setup and report, of what else came of it
 	What    string         `json:"what"`  // message type, or path without its token
 	Silence booter.Silence `json:"silence,omitempty"`
 	Image   string         `json:"image,omitempty"`
