@@ -3,6 +3,7 @@ package simnet
 import (
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"syscall"
@@ -27,8 +28,8 @@ type Conn struct {
 }
 
 // newConn makes both ends of a connection, and returns the dialer's.
-func newConn(n *Net, id string, from *Host, to *site, port int) *Conn {
-	a := &Conn{n: n, site: from.site, host: from, local: from.tcp(0)}
+func newConn(n *Net, id string, from *Host, source netip.Addr, to *site, port int) *Conn {
+	a := &Conn{n: n, site: from.site, host: from, local: net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0))}
 	b := &Conn{n: n, site: to, peer: a}
 	a.peer = b
 	b.local = (&Host{site: to}).tcp(port)

@@ -220,8 +220,18 @@ func (h *Host) Dialer(label string) func(ctx context.Context, network, address s
 	}
 }
 
+// DialFrom dials from an address that the host has beside its own, as one that it was
+// leased.
+func (h *Host) DialFrom(ctx context.Context, from netip.Addr, network, address string) (net.Conn, error) {
+	return h.dialFrom(ctx, from, "/"+from.String(), network, address)
+}
+
 func (h *Host) dial(ctx context.Context, label, network, address string) (net.Conn, error) {
-	c, err := h.begin(ctx, label, network, address)
+	return h.dialFrom(ctx, h.site.addr, label, network, address)
+}
+
+func (h *Host) dialFrom(ctx context.Context, from netip.Addr, label, network, address string) (net.Conn, error) {
+	c, err := h.begin(ctx, from, label, network, address)
 	if err == nil {
 		err = c.await(ctx)
 	}
@@ -238,7 +248,7 @@ func (dialled) Network() string  { return "tcp" }
 func (d dialled) String() string { return string(d) }
 
 // begin sends the first packet of a connection.
-func (h *Host) begin(ctx context.Context, label, network, address string) (*Conn, error) {
+func (h *Host) begin(ctx context.Context, from netip.Addr, label, network, address string) (*Conn, error) {
 	port, err := parsePort(network, "tcp", address)
 	if err != nil {
 		return nil, err
@@ -258,7 +268,7 @@ func (h *Host) begin(ctx context.Context, label, network, address string) (*Conn
 	}
 	id := fmt.Sprintf("%s%s>%s:%d", h.site.name, label, to.name, port)
 	n.dials[id]++
-	c := newConn(n, fmt.Sprintf("%s#%d", id, n.dials[id]), h, to, port)
+	c := newConn(n, fmt.Sprintf("%s#%d", id, n.dials[id]), h, from, to, port)
 	h.conns[c] = true
 	c.dialing = true
 	c.overdue = n.push(&c.wd.link, n.now()+n.connectTimeout, func() { c.fail(syscall.ETIMEDOUT, Timeout) })
