@@ -94,9 +94,8 @@ func (m *machine) cut() {
 
 // life is from power on to a restart.
 func (m *machine) life(ctx context.Context) error {
-	f := &firmware.Firmware{MAC: m.mac, Relay: m.relay(), Link: admin.Addr(), DHCP: m.lab.dhcp, TFTP: m.lab.tftp, Now: m.lab.world.Now, Packet: m.lab.world.Packet, Dial: m.lab.world.DialFrom,
+	f := &firmware.Firmware{MAC: m.mac, UUID: firmware.UUID(m.uuid), Relay: m.relay(), Link: admin.Addr(), DHCP: m.lab.dhcp, TFTP: m.lab.tftp, Now: m.lab.world.Now, Packet: m.lab.world.Packet, Dial: m.lab.world.DialFrom,
 		Told: func(what, detail string) { m.lab.say(m.name(), what, detail) }}
-	copy(f.UUID[:], wire(m.uuid))
 	b, err := f.Boot(ctx)
 	if err != nil {
 		return err
@@ -115,14 +114,6 @@ func (m *machine) life(ctx context.Context) error {
 			return m.lab.world.DialFrom(ctx, b.Address, network, address)
 		}}
 	return a.Run(ctx)
-}
-
-// wire is a UUID as firmware sends it in option 97: the first three parts in little
-// endian.
-func wire(uuid string) []byte {
-	var u disklayout.UUID
-	_ = u.UnmarshalText([]byte(uuid)) // one of ours
-	return []byte{u[3], u[2], u[1], u[0], u[5], u[4], u[7], u[6], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]}
 }
 
 // alive is a machine as its agent sees it.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/internal/pause"
+	"github.com/ingotmetal/ingot/disklayout"
 )
 
 // The retries of firmware, which never gives up before its operator does.
@@ -112,4 +113,12 @@ func find(reply []byte, code byte) []byte {
 		b = b[2+int(b[1]):]
 	}
 	return []byte{0}
+}
+
+// UUID is a UUID as firmware sends it in option 97: the first three parts in little
+// endian. One that cannot be read is all zeros.
+func UUID(text string) [16]byte {
+	var u disklayout.UUID
+	_ = u.UnmarshalText([]byte(text))
+	return [16]byte{u[3], u[2], u[1], u[0], u[5], u[4], u[7], u[6], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]}
 }
