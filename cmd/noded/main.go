@@ -39,8 +39,10 @@ func main() {
 	}
 }
 
-// first is the life of a machine's first process, which never ends.
+// first is the life of a machine's first process, which never ends: no signal that
+// somebody sends may end it, since the kernel would panic.
 func first(w command.World) {
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGTERM)
 	err := host.Mount()
 	if _, none := os.Stderr.Stat(); none != nil { // the kernel found no console in the image
 		if console, err := os.OpenFile("/dev/console", os.O_WRONLY, 0); err == nil {
