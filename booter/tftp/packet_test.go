@@ -36,46 +36,49 @@ func rrq(name, mode string, options ...string) []byte {
 	return []byte("\x00\x01" + strings.Join(append([]string{name, mode}, options...), "\x00") + "\x00")
 }
 
-func TestParseRequest(t *testing.T) {
+func TestChecklistOfRequests(t *testing.T) {
 	want := asked{opRead, "boot.efi", "octet", []option{{"blksize", "1468"}, {"TSize", "0"}}}
 	whole := rrq("boot.efi", "octet", "blksize", "1468", "TSize", "0")
 	for name, c := range map[string]struct {
 		b    []byte
 		want asked
 	}{
-		"whole":                   {whole, want},
-		"without the last NUL":    {whole[:len(whole)-1], want},
-		"padded":                  {append(slices.Clone(whole), 0, 0, 0, 0), want},
-		"an option without value": {append(slices.Clone(whole), "timeout\x00"...), want},
-		"half an option":          {append(slices.Clone(whole), "time"...), want},
-		"no options":              {rrq("a", "octet"), asked{opRead, "a", "octet", nil}},
-		"mode without NUL":        {rrq("a", "octet")[:9], asked{opRead, "a", "octet", nil}},
-		"empty name":              {rrq("", "octet"), asked{opRead, "", "octet", nil}},
-		"write":                   {[]byte("\x00\x02a\x00octet\x00"), asked{opWrite, "a", "octet", nil}},
+		"a whole request":                       {whole, want},
+		"a missing last NUL is tolerated":       {whole[:len(whole)-1], want},
+		"padding is no harm":                    {append(slices.Clone(whole), 0, 0, 0, 0), want},
+		"an option without a value is not read": {append(slices.Clone(whole), "timeout\x00"...), want},
+		"half an option is not read":            {append(slices.Clone(whole), "time"...), want},
+		"no options":                            {rrq("a", "octet"), asked{opRead, "a", "octet", nil}},
+		"a mode without its NUL is read":        {rrq("a", "octet")[:9], asked{opRead, "a", "octet", nil}},
+		"empty name":                            {rrq("", "octet"), asked{opRead, "", "octet", nil}},
+		"a write is read, to be refused":        {[]byte("\x00\x02a\x00octet\x00"), asked{opWrite, "a", "octet", nil}},
 	} {
-		got, err := parseRequest(c.b)
-		if err != nil || fmt.Sprint(got) != fmt.Sprint(c.want) {
-			t.Errorf("%s: got %+v, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, err := parseRequest(c.b); err != nil || fmt.Sprint(got) != fmt.Sprint(c.want) {
+				t.Errorf("got %+v, %v", got, err)
+			}
+		})
 	}
 }
 
-func TestMalformedRequests(t *testing.T) {
+func TestChecklistOfMalformedRequests(t *testing.T) {
 	for name, b := range map[string][]byte{
-		"empty":       nil,
-		"one byte":    {0},
-		"opcode only": {0, 1},
-		"no mode":     []byte("\x00\x01boot.efi\x00"),
-		"no NUL":      []byte("\x00\x01boot.efi"),
-		"an ACK":      ack(1),
-		"an ERROR":    appendError(nil, 0, "x"),
-		"too long":    rrq(strings.Repeat("a", maxRequest), "octet"),
+		"empty":                                  nil,
+		"one byte":                               {0},
+		"opcode only":                            {0, 1},
+		"no mode":                                []byte("\x00\x01boot.efi\x00"),
+		"a name without its NUL, and so no mode": []byte("\x00\x01boot.efi"),
+		"an ACK":                                 ack(1),
+		"an ERROR":                               appendError(nil, 0, "x"),
+		"too long":                               rrq(strings.Repeat("a", maxRequest), "octet"),
 	} {
-		if got, err := parseRequest(b); err == nil {
-			t.Errorf("%s is read as %+v", name, got)
-		} else if m, ok := err.(*Malformed); !ok || m.Code() != "INVALID_INPUT" {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name+": malformed, and silence", func(t *testing.T) {
+			if got, err := parseRequest(b); err == nil {
+				t.Errorf("it is read as %+v", got)
+			} else if m, ok := err.(*Malformed); !ok || m.Code() != "INVALID_INPUT" {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -87,7 +90,7 @@ func TestManyOptionsAreCut(t *testing.T) {
 }
 
 // What firmware really sends is understood whole.
-func TestCaptured(t *testing.T) {
+func TestChecklistOfCapturedRequests(t *testing.T) {
 	all := captured(t)
 	for name, want := range map[string]string{
 		"edk2-size":      "tsize=5000 blksize=1468 windowsize=4",
@@ -96,13 +99,15 @@ func TestCaptured(t *testing.T) {
 		"edk2-ipv6":      "blksize=1228 windowsize=4",
 		"ipxe":           "blksize=1432 tsize=5000",
 	} {
-		a, err := parseRequest(all[name])
-		if err != nil || a.op != opRead || a.name != "boot.efi" || a.mode != "octet" {
-			t.Errorf("%s: %+v, %v", name, a, err)
-		}
-		if got := spelled(negotiate(a.options, 5000, 1468).oack); got != want {
-			t.Errorf("%s is answered %s, want %s", name, got, want)
-		}
+		t.Run("OACK to firmware as captured: "+name, func(t *testing.T) {
+			a, err := parseRequest(all[name])
+			if err != nil || a.op != opRead || a.name != "boot.efi" || a.mode != "octet" {
+				t.Errorf("%+v, %v", a, err)
+			}
+			if got := spelled(negotiate(a.options, 5000, 1468).oack); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
 	}
 	if len(all) != 5 {
 		t.Errorf("%d packets were captured", len(all))
@@ -139,92 +144,87 @@ func TestParseAckAndError(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestChecklistOfNames(t *testing.T) {
 	long := strings.Repeat("a", maxName)
-	for sent, want := range map[string]string{
-		"boot.efi":                     "boot.efi",
-		"/boot.efi":                    "boot.efi",
-		`\EFI\BOOT\grubx64.efi`:        "EFI/BOOT/grubx64.efi",
-		"//a///b":                      "a/b",
-		`\\a\/b`:                       "a/b",
-		"pxelinux.cfg/01-52-54":        "pxelinux.cfg/01-52-54",
-		"netboot.xyz.kpxe\xff\xff\xff": "netboot.xyz.kpxe", // old ROMs, netbootxyz/netboot.xyz#1198
-		"/" + long:                     long,
-		"..a/b..":                      "..a/b..",
-		"grub/ä":                       "grub/ä",
+	for name, c := range map[string][2]string{
+		"a plain name":                           {"boot.efi", "boot.efi"},
+		"a leading slash goes":                   {"/boot.efi", "boot.efi"},
+		"backslashes become slashes":             {`\EFI\BOOT\grubx64.efi`, "EFI/BOOT/grubx64.efi"},
+		"double slashes become one":              {"//a///b", "a/b"},
+		"backslashes and slashes together":       {`\\a\/b`, "a/b"},
+		"a folder":                               {"pxelinux.cfg/01-52-54", "pxelinux.cfg/01-52-54"},
+		"bytes 0xff behind the name are cut off": {"netboot.xyz.kpxe\xff\xff\xff", "netboot.xyz.kpxe"}, // netbootxyz/netboot.xyz#1198
+		"the longest name":                       {"/" + long, long},
+		"dots within an element":                 {"..a/b..", "..a/b.."},
+		"letters of other scripts":               {"grub/ä", "grub/ä"},
 	} {
-		if got, err := localName(sent); err != nil || got != want {
-			t.Errorf("%q is %q, %v", sent, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, err := localName(c[0]); err != nil || got != c[1] {
+				t.Errorf("%q is %q, %v", c[0], got, err)
+			}
+		})
 	}
-	for sent, want := range map[string]uint16{
-		"":               errNotFound,
-		"/":              errNotFound,
-		"///":            errNotFound,
-		".":              errNotFound,
-		"./a":            errNotFound,
-		"a/":             errNotFound,
-		"a\x01b":         errNotFound,
-		"a\nb":           errNotFound,
-		"a\x7f":          errNotFound,
-		"a\xffb":         errNotFound,
-		"\xff":           errNotFound,
-		"a\u0085":        errNotFound,
-		long + "a":       errNotFound,
-		"..":             errDenied,
-		"../etc/passwd":  errDenied,
-		"/../etc/passwd": errDenied,
-		`..\..\secret`:   errDenied,
-		`a\..\b`:         errDenied,
-		"a/../../b":      errDenied,
-		"a//..//b":       errDenied,
-		"a/..\xff":       errDenied,
+	for name, all := range map[string][]string{
+		"no local path gets ERROR 1":                     {"", "/", "///", ".", "./a", "a/", long + "a"},
+		"control characters and stray bytes get ERROR 1": {"a\x01b", "a\nb", "a\x7f", "a\xffb", "\xff", "a\u0085"},
 	} {
-		if got, err := localName(sent); err == nil || err.Number != want {
+		t.Run(name, func(t *testing.T) { refused(t, errNotFound, all) })
+	}
+	t.Run("a way out, by .. in any spelling, gets ERROR 2", func(t *testing.T) {
+		refused(t, errDenied, []string{"..", "../etc/passwd", "/../etc/passwd", `..\..\secret`, `a\..\b`, "a/../../b", "a//..//b", "a/..\xff"})
+	})
+}
+
+func refused(t *testing.T, number uint16, names []string) {
+	for _, sent := range names {
+		if got, err := localName(sent); err == nil || err.Number != number {
 			t.Errorf("%q is %q, %v", sent, got, err)
 		}
 	}
 }
 
-func TestNegotiate(t *testing.T) {
-	for asked, want := range map[string]struct {
-		oack          string
+func TestChecklistOfOptions(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked, oack   string
 		block, window int
 	}{
-		"":                                       {"", 512, 1},
-		"blksize=1468":                           {"blksize=1468", 1468, 1},
-		"blksize=9000":                           {"blksize=1468", 1468, 1},
-		"blksize=70000":                          {"blksize=1468", 1468, 1},
-		"blksize=8":                              {"blksize=8", 8, 1},
-		"blksize=7":                              {"", 512, 1},
-		"blksize=-8":                             {"", 512, 1},
-		"blksize=":                               {"", 512, 1},
-		"blksize=1e3":                            {"", 512, 1},
-		"blksize=99999999999999999999":           {"", 512, 1},
-		"BlkSize=1000":                           {"BlkSize=1000", 1000, 1},
-		"blksize=1000 BLKSIZE=8":                 {"blksize=1000", 1000, 1},
-		"windowsize=4":                           {"windowsize=4", 512, 4},
-		"windowsize=65535":                       {"windowsize=64", 512, 64},
-		"windowsize=65536":                       {"", 512, 1},
-		"windowsize=0":                           {"", 512, 1},
-		"timeout=255":                            {"timeout=255", 512, 1},
-		"timeout=0":                              {"", 512, 1},
-		"timeout=256":                            {"", 512, 1},
-		"tsize=0":                                {"tsize=123456", 512, 1},
-		"tsize=77":                               {"tsize=123456", 512, 1},
-		"multicast= blksize2=1024 rollover=0":    {"", 512, 1},
-		"tsize=0 blksize=1428 x=y windowsize=16": {"tsize=123456 blksize=1428 windowsize=16", 1428, 16},
-		"utimeout=1000000 blksize=1024 timeout=250": {"blksize=1024 timeout=250", 1024, 1},
+		"no option asked: no OACK, 512 bytes, lockstep": {"", "", 512, 1},
+		"blksize as asked":                                           {"blksize=1468", "blksize=1468", 1468, 1},
+		"blksize at most the MTU less 32":                            {"blksize=9000", "blksize=1468", 1468, 1},
+		"blksize over 65464 is cut as well":                          {"blksize=70000", "blksize=1468", 1468, 1},
+		"blksize of 8, the least":                                    {"blksize=8", "blksize=8", 8, 1},
+		"blksize under 8 counts as not asked":                        {"blksize=7", "", 512, 1},
+		"blksize that is negative counts as not asked":               {"blksize=-8", "", 512, 1},
+		"blksize without a value counts as not asked":                {"blksize=", "", 512, 1},
+		"blksize that is no number counts as not asked":              {"blksize=1e3", "", 512, 1},
+		"blksize without end counts as not asked":                    {"blksize=99999999999999999999", "", 512, 1},
+		"option names in any case, echoed as the client spells them": {"BlkSize=1000", "BlkSize=1000", 1000, 1},
+		"an option twice counts once, in any case":                   {"blksize=1000 BLKSIZE=8", "blksize=1000", 1000, 1},
+		"windowsize as asked, 4 as EDK2 does":                        {"windowsize=4", "windowsize=4", 512, 4},
+		"windowsize over 64 is clamped, as some clients fail there":  {"windowsize=65535", "windowsize=64", 512, 64},
+		"windowsize over 65535 counts as not asked":                  {"windowsize=65536", "", 512, 1},
+		"windowsize of 0 counts as not asked":                        {"windowsize=0", "", 512, 1},
+		"timeout of 1 to 255 is echoed":                              {"timeout=255", "timeout=255", 512, 1},
+		"timeout of 0 counts as not asked":                           {"timeout=0", "", 512, 1},
+		"timeout of 256 counts as not asked":                         {"timeout=256", "", 512, 1},
+		"tsize=0 is answered with the size":                          {"tsize=0", "tsize=123456", 512, 1},
+		"tsize of any value is answered with the size":               {"tsize=77", "tsize=123456", 512, 1},
+		"tsize that was not asked is not in the OACK":                {"blksize=1428", "blksize=1428", 1428, 1},
+		"unknown options are not in the OACK":                        {"multicast= blksize2=1024 rollover=0", "", 512, 1},
+		"known options among unknown ones, in their order":           {"tsize=0 blksize=1428 x=y windowsize=16", "tsize=123456 blksize=1428 windowsize=16", 1428, 16},
+		"utimeout is unknown":                                        {"utimeout=1000000 blksize=1024 timeout=250", "blksize=1024 timeout=250", 1024, 1},
 	} {
-		var options []option
-		for o := range strings.FieldsSeq(asked) {
-			name, value, _ := strings.Cut(o, "=")
-			options = append(options, option{name, value})
-		}
-		got := negotiate(options, 123456, 1468)
-		if spelled(got.oack) != want.oack || got.block != want.block || got.window != want.window {
-			t.Errorf("%q: %s with %d x %d", asked, spelled(got.oack), got.window, got.block)
-		}
+		t.Run(name, func(t *testing.T) {
+			var options []option
+			for o := range strings.FieldsSeq(c.asked) {
+				name, value, _ := strings.Cut(o, "=")
+				options = append(options, option{name, value})
+			}
+			got := negotiate(options, 123456, 1468)
+			if spelled(got.oack) != c.oack || got.block != c.block || got.window != c.window {
+				t.Errorf("%q: %s with %d x %d", c.asked, spelled(got.oack), got.window, got.block)
+			}
+		})
 	}
 }
 

