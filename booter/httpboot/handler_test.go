@@ -41,37 +41,37 @@ type asked struct {
 func requests() map[string]asked {
 	const whole = "Content-Type: application/octet-stream|Etag: \"" + etag + "\"|Accept-Ranges: bytes|Last-Modified: Fri, 01 May 2026 12:00:00 GMT|Cache-Control: private"
 	return map[string]asked{
-		"a kernel":           {"GET /img/vmlinuz", "", 200, kernel, whole},
-		"its head":           {"HEAD /img/vmlinuz", "", 200, "", whole + "|Content-Length: 10"},
-		"a script":           {"GET /boot.ipxe", "", 200, script, "Content-Type: text/plain; charset=utf-8"},
-		"an empty file":      {"GET /empty", "", 200, "", "Content-Length: 0|Content-Type: application/octet-stream"},
-		"by a query":         {"GET /boot.ipxe?../../x=%00", "", 200, script, ""},
-		"by a whole URL":     {"GET http://elsewhere/boot.ipxe", "", 200, script, ""},
-		"slashes in front":   {"GET ///img/vmlinuz", "", 200, kernel, ""},
-		"slashes in between": {"GET /img//vmlinuz", "", 200, kernel, ""},
-		"backslashes":        {`GET /\img\vmlinuz`, "", 200, kernel, ""},
-		"backslashes, coded": {"GET /%5Cimg%5Cvmlinuz", "", 200, kernel, ""},
+		"GET of a file: length, strong ETag, date, ranges": {"GET /img/vmlinuz", "", 200, kernel, whole},
+		"HEAD of a file: the same headers, no body":        {"HEAD /img/vmlinuz", "", 200, "", whole + "|Content-Length: 10"},
+		"GET of a script: text":                            {"GET /boot.ipxe", "", 200, script, "Content-Type: text/plain; charset=utf-8"},
+		"GET of an empty file: length 0":                   {"GET /empty", "", 200, "", "Content-Length: 0|Content-Type: application/octet-stream"},
+		"a query changes nothing":                          {"GET /boot.ipxe?../../x=%00", "", 200, script, ""},
+		"a whole URL is its path":                          {"GET http://elsewhere/boot.ipxe", "", 200, script, ""},
+		"slashes in front":                                 {"GET ///img/vmlinuz", "", 200, kernel, ""},
+		"double slashes":                                   {"GET /img//vmlinuz", "", 200, kernel, ""},
+		"backslashes":                                      {`GET /\img\vmlinuz`, "", 200, kernel, ""},
+		"backslashes, escaped":                             {"GET /%5Cimg%5Cvmlinuz", "", 200, kernel, ""},
 
-		"up":                  {"GET /img/../img/vmlinuz", "", 404, "", ""},
-		"up, coded":           {"GET /img/%2e%2e/img/vmlinuz", "", 404, "", ""},
-		"up, coded twice":     {"GET /img/%252e%252e/img/vmlinuz", "", 404, "", ""},
-		"up, with backslash":  {`GET /img\..\img\vmlinuz`, "", 404, "", ""},
-		"here":                {"GET /./img/vmlinuz", "", 404, "", ""},
-		"a NUL":               {"GET /img/vmlinuz%00", "", 404, "", ""},
-		"an end of line":      {"GET /img/vmlinuz%0a", "", 404, "", ""},
-		"a folder":            {"GET /img/vmlinuz/", "", 404, "", ""},
-		"a folder of files":   {"GET /img", "", 404, "", ""},
-		"the root":            {"GET /", "", 404, "", ""},
-		"a star":              {"GET *", "", 404, "", ""},
-		"index.html":          {"GET /index.html", "", 404, "", ""},
-		"too long":            {"GET /" + strings.Repeat("a", MaxPath+1), "", 404, "", ""},
-		"not there":           {"GET /nowhere", "", 404, "", ""},
-		"its head is 404 too": {"HEAD /nowhere", "", 404, "", "Content-Length: 10"},
-		"denied":              {"GET /denied", "", 404, "", ""},
-		"an unknown error":    {"GET /broken", "", 404, "", ""},
-		"not now":             {"GET /later", "", 503, "", "Retry-After: 2"},
-		"too slow":            {"GET /slow", "", 503, "", "Retry-After: 2"},
-		"not what was said":   {"GET /short", "", 503, "", "Retry-After: 2"},
+		".. is 404, without a redirect":                     {"GET /img/../img/vmlinuz", "", 404, "", ""},
+		".. escaped is 404":                                 {"GET /img/%2e%2e/img/vmlinuz", "", 404, "", ""},
+		".. escaped twice is 404":                           {"GET /img/%252e%252e/img/vmlinuz", "", 404, "", ""},
+		".. with backslashes is 404":                        {`GET /img\..\img\vmlinuz`, "", 404, "", ""},
+		". is 404":                                          {"GET /./img/vmlinuz", "", 404, "", ""},
+		"a NUL is 404":                                      {"GET /img/vmlinuz%00", "", 404, "", ""},
+		"an end of line is 404":                             {"GET /img/vmlinuz%0a", "", 404, "", ""},
+		"a slash at the end is 404, without a redirect":     {"GET /img/vmlinuz/", "", 404, "", ""},
+		"a folder is 404, without a redirect":               {"GET /img", "", 404, "", ""},
+		"the root is 404":                                   {"GET /", "", 404, "", ""},
+		"a star is 404":                                     {"GET *", "", 404, "", ""},
+		"index.html is 404, without a redirect":             {"GET /index.html", "", 404, "", ""},
+		"a path too long is 404":                            {"GET /" + strings.Repeat("a", MaxPath+1), "", 404, "", ""},
+		"what does not exist is 404":                        {"GET /nowhere", "", 404, "", ""},
+		"HEAD of what does not exist is 404, with a length": {"HEAD /nowhere", "", 404, "", "Content-Length: 10"},
+		"what is denied is 404":                             {"GET /denied", "", 404, "", ""},
+		"an unknown error is 404":                           {"GET /broken", "", 404, "", ""},
+		"not now is 503 with Retry-After":                   {"GET /later", "", 503, "", "Retry-After: 2"},
+		"too slow is 503 with Retry-After":                  {"GET /slow", "", 503, "", "Retry-After: 2"},
+		"content of another size than stated is 503":        {"GET /short", "", 503, "", "Retry-After: 2"},
 
 		"POST":     {"POST /img/vmlinuz", "Content-Length: 0", 405, "", "Allow: GET, HEAD"},
 		"PUT":      {"PUT /img/vmlinuz", "Content-Length: 0", 405, "", "Allow: GET, HEAD"},
@@ -85,40 +85,40 @@ func requests() map[string]asked {
 func conditions() map[string]asked {
 	const get, is, not = "GET /img/vmlinuz", `"` + etag + `"`, `"` + "0000" + `"`
 	return map[string]asked{
-		"a part":                      {get, "Range: bytes=2-4", 206, "234", "Content-Range: bytes 2-4/10|Content-Length: 3|Etag: " + is},
-		"the rest":                    {get, "Range: bytes=8-", 206, "89", "Content-Range: bytes 8-9/10"},
-		"the end":                     {get, "Range: bytes=-3", 206, "789", "Content-Range: bytes 7-9/10"},
-		"more than all":               {get, "Range: bytes=5-99", 206, "56789", "Content-Range: bytes 5-9/10"},
-		"behind the end":              {get, "Range: bytes=10-", 416, "", "Content-Range: bytes */10"},
-		"several parts":               {get, "Range: bytes=0-1,4-5", 200, kernel, ""},
-		"two ranges":                  {get, "Range: bytes=0-1|Range: bytes=4-5", 200, kernel, ""},
-		"another unit":                {get, "Range: lines=1-2", 200, kernel, ""},
-		"no range":                    {get, "Range: bytes=x-y", 200, kernel, ""},
-		"backwards":                   {get, "Range: bytes=4-2", 200, kernel, ""},
-		"a number too long":           {get, "Range: bytes=99999999999999999999-", 200, kernel, ""},
-		"an empty range":              {get, "Range: bytes=-", 200, kernel, ""},
-		"a part of the head":          {"HEAD /img/vmlinuz", "Range: bytes=2-4", 200, "", "Content-Length: 10"},
-		"a part of nothing":           {"GET /empty", "Range: bytes=0-", 200, "", "Content-Length: 0"},
-		"if it is the same":           {get, "If-Match: " + is, 200, kernel, ""},
-		"if it is any":                {get, "If-Match: *", 200, kernel, ""},
-		"if it is another":            {get, "If-Match: " + not, 412, "", ""},
-		"if weakly the same":          {get, "If-Match: W/" + is, 412, "", ""},
-		"head if it is another":       {"HEAD /img/vmlinuz", "If-Match: " + not, 412, "", "Content-Length: 20"},
-		"if it was not changed":       {get, "If-Unmodified-Since: Fri, 01 May 2026 12:00:00 GMT", 200, kernel, ""},
-		"if it was":                   {get, "If-Unmodified-Since: Fri, 01 May 2026 11:59:59 GMT", 412, "", ""},
-		"if not the same":             {get, "If-None-Match: " + is, 304, "", "Etag: " + is},
-		"a part if it is the same":    {get, "Range: bytes=2-4|If-Range: " + is, 206, "234", ""},
-		"else all":                    {get, "Range: bytes=2-4|If-Range: " + not, 200, kernel, ""},
-		"a part if as old":            {get, "Range: bytes=2-4|If-Range: Fri, 01 May 2026 12:00:00 GMT", 206, "234", ""},
-		"EDK2 resumes":                {get, "Host: 10.78.0.1|Accept: */*|User-Agent: UefiHttpBoot/1.0|Range: bytes=4-|If-Match: " + is, 206, "456789", "Content-Range: bytes 4-9/10|Content-Length: 6"},
-		"EDK2 resumes something else": {get, "Host: 10.78.0.1|Range: bytes=4-|If-Match: " + not, 412, "", ""},
-		"EDK2 resumes by date":        {get, "Host: 10.78.0.1|Range: bytes=4-|If-Unmodified-Since: Fri, 01 May 2026 12:00:00 GMT", 206, "456789", ""},
-		"a Host without a port":       {get, "Host: 10.78.0.1", 200, kernel, ""},
-		"a Host that means harm":      {get, "Host: evil.example", 200, kernel, ""},
+		"Range is 206 with Content-Range and the total": {get, "Range: bytes=2-4", 206, "234", "Content-Range: bytes 2-4/10|Content-Length: 3|Etag: " + is},
+		"Range to the end":                               {get, "Range: bytes=8-", 206, "89", "Content-Range: bytes 8-9/10"},
+		"Range of the last bytes":                        {get, "Range: bytes=-3", 206, "789", "Content-Range: bytes 7-9/10"},
+		"Range beyond the end is cut":                    {get, "Range: bytes=5-99", 206, "56789", "Content-Range: bytes 5-9/10"},
+		"Range behind the end is 416":                    {get, "Range: bytes=10-", 416, "", "Content-Range: bytes */10"},
+		"several ranges are ignored: 200":                {get, "Range: bytes=0-1,4-5", 200, kernel, ""},
+		"two Range headers are ignored: 200":             {get, "Range: bytes=0-1|Range: bytes=4-5", 200, kernel, ""},
+		"a Range of another unit is ignored":             {get, "Range: lines=1-2", 200, kernel, ""},
+		"a Range that is none is ignored":                {get, "Range: bytes=x-y", 200, kernel, ""},
+		"a Range backwards is ignored":                   {get, "Range: bytes=4-2", 200, kernel, ""},
+		"a Range of endless digits is ignored":           {get, "Range: bytes=99999999999999999999-", 200, kernel, ""},
+		"an empty Range is ignored":                      {get, "Range: bytes=-", 200, kernel, ""},
+		"HEAD ignores Range":                             {"HEAD /img/vmlinuz", "Range: bytes=2-4", 200, "", "Content-Length: 10"},
+		"Range of an empty file":                         {"GET /empty", "Range: bytes=0-", 200, "", "Content-Length: 0"},
+		"If-Match of the ETag":                           {get, "If-Match: " + is, 200, kernel, ""},
+		"If-Match of any":                                {get, "If-Match: *", 200, kernel, ""},
+		"If-Match of another ETag is 412":                {get, "If-Match: " + not, 412, "", ""},
+		"If-Match of a weak ETag is 412: ours is strong": {get, "If-Match: W/" + is, 412, "", ""},
+		"HEAD with If-Match of another is 412":           {"HEAD /img/vmlinuz", "If-Match: " + not, 412, "", "Content-Length: 20"},
+		"If-Unmodified-Since, and it was not":            {get, "If-Unmodified-Since: Fri, 01 May 2026 12:00:00 GMT", 200, kernel, ""},
+		"If-Unmodified-Since, and it was: 412":           {get, "If-Unmodified-Since: Fri, 01 May 2026 11:59:59 GMT", 412, "", ""},
+		"If-None-Match of the ETag is 304":               {get, "If-None-Match: " + is, 304, "", "Etag: " + is},
+		"If-Range of the ETag":                           {get, "Range: bytes=2-4|If-Range: " + is, 206, "234", ""},
+		"If-Range of another ETag is 200":                {get, "Range: bytes=2-4|If-Range: " + not, 200, kernel, ""},
+		"If-Range of the date":                           {get, "Range: bytes=2-4|If-Range: Fri, 01 May 2026 12:00:00 GMT", 206, "234", ""},
+		"EDK2 resumes":                                   {get, "Host: 10.78.0.1|Accept: */*|User-Agent: UefiHttpBoot/1.0|Range: bytes=4-|If-Match: " + is, 206, "456789", "Content-Range: bytes 4-9/10|Content-Length: 6"},
+		"EDK2 resumes something else":                    {get, "Host: 10.78.0.1|Range: bytes=4-|If-Match: " + not, 412, "", ""},
+		"EDK2 resumes by date":                           {get, "Host: 10.78.0.1|Range: bytes=4-|If-Unmodified-Since: Fri, 01 May 2026 12:00:00 GMT", 206, "456789", ""},
+		"Host without the port, as firmware sends it":    {get, "Host: 10.78.0.1", 200, kernel, ""},
+		"Host of another changes nothing":                {get, "Host: evil.example", 200, kernel, ""},
 	}
 }
 
-func TestRequests(t *testing.T) {
+func TestChecklistOfRequests(t *testing.T) {
 	done := &ended{}
 	s := serving(t, &Handler{Resolve: resolve, Done: done.add})
 	for _, all := range []map[string]asked{requests(), conditions()} {
@@ -188,7 +188,7 @@ func plain(t testing.TB, r *http.Response) {
 }
 
 // A stranger cannot tell what is denied from what is not there.
-func TestDeniedLooksLikeAbsent(t *testing.T) {
+func deniedLooksLikeAbsent(t *testing.T) {
 	s := serving(t, &Handler{Resolve: resolve})
 	var answers []string
 	for _, path := range []string{"/nowhere", "/denied", "/broken", "/img/../x"} {
@@ -204,7 +204,7 @@ func TestDeniedLooksLikeAbsent(t *testing.T) {
 }
 
 // Resolve learns who asks, which of our addresses it reached, and nothing of Host.
-func TestWhatResolveIsAsked(t *testing.T) {
+func whatResolveIsAsked(t *testing.T) {
 	done := &ended{}
 	s := serving(t, &Handler{Resolve: resolve, Done: done.add})
 	address := s.Listener.Addr().String()
@@ -231,7 +231,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-func TestTypes(t *testing.T) {
+func types(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		role Role

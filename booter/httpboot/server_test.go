@@ -11,7 +11,7 @@ import (
 )
 
 // A request with too much before its content, or none that can be read, is refused.
-func TestServerBounds(t *testing.T) {
+func serverBounds(t *testing.T) {
 	done := &ended{}
 	s := serving(t, &Handler{Resolve: resolve, Done: done.add})
 	address := s.Listener.Addr().String()
@@ -37,7 +37,7 @@ func TestServerBounds(t *testing.T) {
 }
 
 // A connection is kept, whatever was answered on it.
-func TestKeepAlive(t *testing.T) {
+func keepAlive(t *testing.T) {
 	s := serving(t, &Handler{Resolve: resolve})
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())
 	must(t, err)
@@ -63,7 +63,7 @@ func TestKeepAlive(t *testing.T) {
 }
 
 // A body that is announced and does not come holds nothing.
-func TestBodies(t *testing.T) {
+func bodies(t *testing.T) {
 	s := serving(t, &Handler{Resolve: resolve})
 	for _, text := range []string{
 		"POST /boot.ipxe HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n",
