@@ -2,6 +2,8 @@ package session
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"time"
 )
 
@@ -27,6 +29,9 @@ type (
 		Epoch uint64
 		State string
 	}
+	// Root is the hash of the root password that the operator set (BOOT-3); empty where
+	// none is set. It prints as [redacted].
+	Root struct{ Hash string }
 	// Beaten is the server's sign of life.
 	Beaten struct{}
 )
@@ -36,7 +41,11 @@ func (Welcomed) said()   {}
 func (Announced) said()  {}
 func (Setup) said()      {}
 func (Done) said()       {}
+func (Root) said()       {}
 func (Beaten) said()     {}
+
+// Format writes [redacted], whatever the verb.
+func (Root) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[redacted]") }
 
 // An Agent is an agent's end of one session.
 type Agent struct {
@@ -95,6 +104,8 @@ func (a *Agent) take(f frame) (Said, error) {
 		return Setup{f.Epoch, f.Bundle, f.Order}, epoch(f)
 	case done:
 		return Done{f.Epoch, f.State}, epoch(f)
+	case root:
+		return Root{f.Hash}, nil
 	case beat:
 		return Beaten{}, nil
 	}

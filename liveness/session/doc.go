@@ -24,12 +24,17 @@
 //	progress epoch, step, done, total
 //	sentinel epoch                        or failed: epoch, why
 //	                                      done       epoch, state
+//	                                      root       hash        of the control plane alone
 //	beat                                  beat
 //	                                      bye        code, why
 //
 // The challenge is sealed to the agent's key, and the proof is what was in it: who
 // cannot open what is sealed to a key does not hold its session, so nobody makes a
 // booter drain a bundle (SET-17) by naming another's key.
+//
+// A root password's hash travels here because nothing else that reaches a machine is
+// both its own and unreadable to its segment (BOOT-3): who welcomes a machine must have
+// proved it before it sends one.
 //
 // Only a sentinel says that a setup is written (SET-8). The end of a connection says
 // nothing: an agent that lost it says so again on its next session, and the epoch

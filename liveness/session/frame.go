@@ -17,6 +17,7 @@ const (
 	MaxSysinfo = 256 << 10
 	MaxMACs    = 256
 	MaxText    = 4096 // of why and step, in bytes
+	MaxHash    = 384  // of a root password, in bytes (crypt(5))
 )
 
 // kind is the type of a frame.
@@ -34,6 +35,7 @@ const (
 	sentinel  kind = "sentinel"
 	failed    kind = "failed"
 	done      kind = "done"
+	root      kind = "root"
 	beat      kind = "beat"
 	bye       kind = "bye"
 )
@@ -57,6 +59,7 @@ type frame struct {
 	Step    string          `json:"step,omitempty"`
 	Done    uint64          `json:"done,omitempty"`
 	Total   uint64          `json:"total,omitempty"`
+	Hash    string          `json:"hash,omitempty"` // secret
 	Code    string          `json:"code,omitempty"`
 	Why     string          `json:"why,omitempty"`
 }
@@ -115,6 +118,8 @@ func (f *frame) check() error {
 		return &Broken{"a sysinfo that is no object"}
 	case len(f.Why) > MaxText || len(f.Step) > MaxText:
 		return &Broken{fmt.Sprintf("a text of more than %d bytes", MaxText)}
+	case len(f.Hash) > MaxHash:
+		return &Broken{fmt.Sprintf("a hash of more than %d bytes", MaxHash)}
 	case f.Done > f.Total:
 		return &Broken{"a progress beyond its end"}
 	}

@@ -185,6 +185,17 @@ func (s *Server) Done(epoch uint64, state string, now time.Time) {
 	s.send(frame{Type: done, Epoch: epoch, State: state}, now)
 }
 
+// Root tells the machine the hash of its root password (BOOT-3), empty where none is
+// set. It is for a session whose machine proved itself, over a transport that nobody
+// else reads. false where the session is not open.
+func (s *Server) Root(hash string, now time.Time) bool {
+	if !s.Open() {
+		return false
+	}
+	s.send(frame{Type: root, Hash: hash}, now)
+	return true
+}
+
 // Bye ends the session, with a code of API-3 and a reason.
 func (s *Server) Bye(code, why string, now time.Time) {
 	s.send(frame{Type: bye, Code: code, Why: cut(why)}, now)

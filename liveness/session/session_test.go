@@ -164,6 +164,7 @@ func TestAgentRefuses(t *testing.T) {
 	}{
 		{false, `{}`}, {false, `{"type":"setup","epoch":1}`}, {false, `{"type":"done","epoch":1}`}, {false, `{"type":"welcome"}`},
 		{false, `{"type":"welcome","beat_ms":3600001}`}, {true, `{"type":"welcome","beat_ms":5}`}, {true, `{"type":"challenge"}`}, {true, `{"type":"setup"}`}, {true, `{"type":"done"}`},
+		{false, `{"type":"root","hash":"$6$a$b"}`}, {true, `{"type":"root","hash":"` + strings.Repeat("x", MaxHash+1) + `"}`},
 	} {
 		p := meet(t, "key")
 		if c.open {
@@ -184,6 +185,35 @@ func TestAgentRefuses(t *testing.T) {
 	f, _ := p.server.Next()
 	if _, err := p.agent.Receive(f, noon); !is[*Ended](err) {
 		t.Error(err)
+	}
+}
+
+// BOOT-3: the hash of a root password goes to a machine that was welcomed, as often as
+// it changes, and nothing prints it.
+func TestRoot(t *testing.T) {
+	p := meet(t, "key")
+	p.pass(noon)
+	if p.server.Root("$6$CANARY$x", noon) {
+		t.Error("a machine that was not welcomed was told")
+	}
+	p = meet(t, "key").opened()
+	for _, hash := range []string{"$6$CANARY$x", "", "$6$CANARY$y"} {
+		if !p.server.Root(hash, noon) {
+			t.Error("not told")
+		}
+		p.pass(noon)
+	}
+	if want := []Said{Root{"$6$CANARY$x"}, Root{}, Root{"$6$CANARY$y"}}; !reflect.DeepEqual(p.said, want) {
+		t.Error("the agent heard something else")
+	}
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		if s := fmt.Sprintf(format, p.said[0]); s != "[redacted]" {
+			t.Errorf("%s prints %s", format, s)
+		}
+	}
+	p.server.Bye("CONFLICT", "x", noon)
+	if p.server.Root("$6$CANARY$x", noon) {
+		t.Error("after a bye")
 	}
 }
 
