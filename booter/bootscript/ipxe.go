@@ -1,6 +1,7 @@
 package bootscript
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,9 +18,19 @@ type Program struct {
 	EFI     string
 }
 
-// MaxArgs bounds the kernel arguments of one boot, in bytes: Linux on x86 and arm64
-// takes 2,048, its end and the names of ramdisks included.
-const MaxArgs = 1900
+// The bounds of the kernel arguments of one boot, in bytes, the blanks between words
+// included.
+const (
+	// MaxArgs bounds all of them: Linux on x86 and arm64 takes 2,048 with their end. The
+	// name of the program and the words that name its ramdisks count.
+	MaxArgs = 2047
+	// SiteArgs is what a site's own words take at most: two times host:port with the
+	// longest host name and the pin of its key, the machine's MAC, address and gateway.
+	SiteArgs = 768
+	// ImageArgs bounds those that an image brings. It boots with them, with 16 ramdisks
+	// and the longest words of a site; a boot entry has what is left.
+	ImageArgs = 1024
+)
 
 // An Invalid reports a value that is no part of a script.
 type Invalid struct{ What, Value, Why string }
@@ -90,10 +101,7 @@ func IPXE(base, image string, program Program, args []string) ([]byte, error) {
 	if program.EFI != "" {
 		line(append([]string{"chain", file(program.EFI)}, args...)...)
 	} else {
-		kernel := []string{"kernel", "--name", "kernel", file(program.Kernel)}
-		for i := range program.Initrds {
-			kernel = append(kernel, "initrd="+ramdisk(i)) // which UEFI's stub of Linux asks for
-		}
+		kernel := append([]string{"kernel", "--name", kernelName, file(program.Kernel)}, ramdiskWords(program)...)
 		line(append(kernel, args...)...)
 		for i, name := range program.Initrds {
 			line("initrd", "--name", ramdisk(i), file(name))
@@ -104,6 +112,9 @@ func IPXE(base, image string, program Program, args []string) ([]byte, error) {
 	fmt.Fprintf(&b, ":end\necho Image %s did not load; restarting\nsleep 30\nreboot\n", image)
 	return []byte(b.String()), nil
 }
+
+// kernelName is the name of the kernel in iPXE.
+const kernelName = "kernel"
 
 func ramdisk(i int) string { return "initrd" + strconv.Itoa(i) }
 
@@ -122,17 +133,35 @@ func check(base, image string, p Program, args []string) error {
 			return &Invalid{"file", name, "is not one plain name"}
 		}
 	}
-	size := 0
 	for _, w := range args {
 		if err := checkWord(w); err != nil {
 			return err
 		}
-		if size += len(w) + 1; w == "" {
+		if w == "" {
 			return &Invalid{"kernel argument", w, "is empty"}
 		}
 	}
-	if size > MaxArgs {
-		return &Invalid{"kernel arguments", strings.Join(args, " "), fmt.Sprintf("have %d bytes, at most %d", size, MaxArgs)}
+	if n := len(strings.Join(commandLine(p, args), " ")); n > MaxArgs {
+		return &Invalid{"kernel arguments", strings.Join(args, " "), fmt.Sprintf("make a command line of %d bytes, at most %d", n, MaxArgs)}
 	}
 	return nil
+}
+
+// commandLine is what the program is started with: iPXE puts its name before the
+// arguments where it starts it as a program of UEFI's.
+func commandLine(p Program, args []string) []string {
+	words := []string{cmp.Or(p.EFI, kernelName)}
+	if p.EFI == "" {
+		words = append(words, ramdiskWords(p)...)
+	}
+	return append(words, args...)
+}
+
+// ramdiskWords name the ramdisks, which UEFI's stub of Linux asks for.
+func ramdiskWords(p Program) []string {
+	words := make([]string, len(p.Initrds))
+	for i := range words {
+		words[i] = "initrd=" + ramdisk(i)
+	}
+	return words
 }

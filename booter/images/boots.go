@@ -50,7 +50,7 @@ func efi(p booter.Platform) bool { return strings.HasPrefix(string(p), "efi-") }
 // their configuration quotes for them. The error is an *[Invalid].
 func CheckArgs(args string) error {
 	if len(args) > MaxArgs {
-		return invalid("args", fmt.Sprintf("%d bytes long", len(args)), fmt.Sprintf("at most %d", MaxArgs))
+		return invalid("args", fmt.Sprintf("%d bytes long", len(args)), fmt.Sprintf("at most %d, which with the words of a site make a command line that Linux takes", MaxArgs))
 	}
 	if i := strings.IndexFunc(args, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
 		return invalid("args", fmt.Sprintf("with %q in them", args[i]), "printable ASCII")

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/ingotmetal/ingot/booter"
+	"github.com/ingotmetal/ingot/booter/bootscript"
 )
 
 // Bounds of a manifest.
@@ -19,8 +20,11 @@ const (
 	MaxFiles    = 64
 	MaxInitrds  = 16
 	MaxSize     = 1 << 50   // of a file, in bytes
-	MaxArgs     = 4096      // bytes of kernel arguments
 	MaxManifest = 128 << 10 // bytes of JSON
+
+	// MaxArgs bounds kernel arguments, in bytes: with longer ones and the words that a
+	// site adds no script would be made, and nothing booted.
+	MaxArgs = bootscript.ImageArgs
 )
 
 // Any is the platform of what all platforms boot alike.
