@@ -136,7 +136,8 @@ const (
 	Plain     Stage = "plain"       // does not boot: an address, if anything
 	PXE       Stage = "pxe"         // firmware, by TFTP
 	HTTP      Stage = "http"        // firmware, by HTTP boot
-	IPXE      Stage = "ipxe"        // an iPXE, of whose features nothing is known
+	IPXE      Stage = "ipxe"        // an iPXE that has HTTP, or does not say what it has
+	IPXETFTP  Stage = "ipxe-tftp"   // an iPXE that says it has no HTTP: it is given the site's own by TFTP
 	Chained   Stage = "chained"     // the site's own iPXE, ready for its script
 	UBoot     Stage = "u-boot"      // U-Boot, by TFTP
 	UBootHTTP Stage = "u-boot-http" // U-Boot, by HTTP
@@ -213,6 +214,8 @@ func (p *Policy) stage(req *Request, class Class, platform Platform, http bool) 
 	switch {
 	case p.isChained(req):
 		return Chained
+	case p.isIPXE(req) && req.NoHTTP:
+		return IPXETFTP
 	case p.isIPXE(req):
 		return IPXE
 	case uboot && (http || class.Family == HTTPClient):

@@ -1,6 +1,7 @@
 package booter_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ingotmetal/ingot/booter"
@@ -92,6 +93,8 @@ func TestChecklistOfClients(t *testing.T) {
 		{"iPXE by user class 77", "PXEClient:Arch:00007", arch(7), []string{"iPXE"}, false, false, booter.IPXE, booter.X64, true},
 		{"iPXE by 175 alone, as FlexBoot", "", arch(0), nil, true, false, booter.IPXE, booter.BIOS, true},
 		{"our own user class ends the chain", "PXEClient:Arch:00007", arch(7), []string{"iPXE", "ingot"}, true, false, booter.Chained, booter.X64, true},
+		{"foreign iPXE without HTTP", "PXEClient:Arch:00000", arch(0), []string{"iPXE"}, true, false, booter.IPXETFTP, booter.BIOS, true},
+		{"our iPXE without HTTP", "PXEClient:Arch:00000", arch(0), []string{"iPXE", "ingot"}, true, false, booter.Chained, booter.BIOS, true},
 		{"U-Boot by class", "U-Boot.armv8", arch(22), nil, false, true, booter.UBoot, booter.UBootARM64, true},
 		{"U-Boot by 93", "", arch(21), nil, false, true, booter.UBoot, booter.UBootARM32, true},
 		{"U-Boot by HTTP", "U-Boot.armv8", arch(24), nil, false, true, booter.UBootHTTP, booter.UBootARM64, true},
@@ -107,6 +110,7 @@ func TestChecklistOfClients(t *testing.T) {
 			p, req := site(), discover()
 			p.UBoot = tt.uboot
 			req.Class, req.Archs, req.UserClasses, req.IPXE = tt.class, tt.archs, tt.user, tt.ipxe
+			req.NoHTTP = strings.Contains(tt.name, "without HTTP")
 			got, shaped := p.Client(&req, now)
 			if want := (booter.Client{Stage: tt.stage, Platform: tt.platform}); got != want || shaped != tt.shaped {
 				t.Errorf("%+v, shaped %v; want %+v, %v", got, shaped, want, tt.shaped)

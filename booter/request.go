@@ -85,6 +85,7 @@ type Request struct {
 	UUID        [16]byte   // option 97 as sent, zero if absent: a claim, never the key (RFC 4578 section 2.3); for the edge, it decides nothing here
 	UserClasses []string   // option 77, raw or in the tuples of RFC 3004
 	IPXE        bool       // option 175 is there
+	NoHTTP      bool       // option 175 lists what its iPXE can do, and HTTP is not among it
 
 	// What the relay says, in suboptions of 82. Without a relay (giaddr unset)
 	// the addresses are not heeded: any client can write them.

@@ -32,14 +32,17 @@ func (s Site) First(c booter.Client, kind booter.Kind, token string) (First, boo
 	switch c.Stage {
 	case booter.Plain:
 		return First{}, true
-	case booter.Chained, booter.IPXE: // any iPXE that speaks HTTP will do
+	case booter.Chained, booter.IPXE: // any iPXE that may speak HTTP will do
 		return First{Server: s.TFTP, File: s.URL(Path{Token: token, Leaf: Script, Platform: c.Platform})}, true
 	}
 	if !s.Loaders[c.Platform] {
 		return First{}, false
 	}
-	if c.Stage == booter.HTTP || c.Stage == booter.UBootHTTP {
+	switch c.Stage {
+	case booter.HTTP, booter.UBootHTTP:
 		return First{File: s.URL(leaf)}, true
+	case booter.IPXETFTP:
+		return First{Server: s.TFTP, File: "tftp://" + s.TFTP.String() + "/" + leaf.String()}, s.TFTP.IsValid()
 	}
 	return First{Server: s.TFTP, File: leaf.String(), Discovery: s.discovery(c.Platform, kind)}, s.TFTP.IsValid()
 }

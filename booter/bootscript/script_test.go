@@ -42,6 +42,8 @@ func TestFirst(t *testing.T) {
 		{booter.HTTP, booter.ARM64, booter.Offer, First{}, false},
 		{booter.IPXE, booter.BIOS, booter.Ack, First{Server: us, File: base + "boot-bios.ipxe"}, true},
 		{booter.IPXE, "", booter.Ack, First{Server: us, File: base + "boot.ipxe"}, true},
+		{booter.IPXETFTP, booter.BIOS, booter.Ack, First{Server: us, File: "tftp://10.0.0.1/b/tok/bios.kpxe"}, true},
+		{booter.IPXETFTP, booter.ARM64, booter.Ack, First{}, false},
 		{booter.Chained, booter.ARM64, booter.Ack, First{Server: us, File: base + "boot-efi-arm64.ipxe"}, true},
 		{booter.UBoot, booter.UBootARM64, booter.Ack, First{}, false},
 	} {

@@ -82,7 +82,8 @@ func write(dst []byte, p *Packet, r *booter.Reply, f *Fields, dns []netip.Addr) 
 	w.raw(optClientID, p.ClientID)
 	w.boot(r, f)
 	w.raw(optMachine, p.Machine)
-	if r.Client.Stage == booter.IPXE || r.Client.Stage == booter.Chained {
+	switch r.Client.Stage {
+	case booter.IPXE, booter.IPXETFTP, booter.Chained:
 		w.raw(optIPXE, noProxy)
 	}
 	w.raw(optAgent, p.Agent)

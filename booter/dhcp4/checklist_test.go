@@ -245,6 +245,10 @@ func TestChecklistOfBootFields(t *testing.T) {
 			found{us, url + "boot-efi-x64.ipxe", "10.78.0.1", url + "boot-efi-x64.ipxe", "", "", "\xb0\x01\x01"}, []byte{optClass}},
 		{"FlexBoot, by 175 without 77: a URL of its script", site(), direct, firmware(1, "PXEClient", 0, opt(optIPXE, 0x13, 1, 1)),
 			found{us, url + "boot-bios.ipxe", "10.78.0.1", url + "boot-bios.ipxe", "", "", "\xb0\x01\x01"}, nil},
+		{"foreign iPXE without HTTP among its features in 175: our own by a full tftp URL", site(), direct, firmware(1, "PXEClient", 0, text(optUserClass, "iPXE"), opt(optIPXE, 0x15, 1, 1)),
+			found{us, "tftp://10.78.0.1/" + tftpName + "bios.kpxe", "10.78.0.1", "tftp://10.78.0.1/" + tftpName + "bios.kpxe", "", "", "\xb0\x01\x01"}, []byte{optClass, optVendor}},
+		{"our own iPXE gets its script, whatever it lists", site(), direct, firmware(1, "PXEClient", 0, opt(optUserClass, []byte("\x04iPXE\x05ingot")...), opt(optIPXE, 0x15, 1, 1)),
+			found{us, url + "boot-bios.ipxe", "10.78.0.1", url + "boot-bios.ipxe", "", "", "\xb0\x01\x01"}, []byte{optVendor}},
 		{"U-Boot, which reads siaddr and file alone: both are there", uboot, direct, firmware(1, "U-Boot.armv8", 11),
 			found{us, tftpName + "efi-arm64.efi", "10.78.0.1", tftpName + "efi-arm64.efi", "", "", ""}, []byte{optVendor}},
 	} {

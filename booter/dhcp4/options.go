@@ -36,6 +36,14 @@ const (
 	vendorBootItem = 71 // PXE 2.1, table 2-5
 )
 
+// The suboptions of option 175 by which an iPXE lists what it can do: from the first to
+// the last (iPXE, "DHCP feature option tags").
+const (
+	ipxeFeatures    = 0x10
+	ipxeHTTP        = 0x13
+	ipxeLastFeature = 0x7f
+)
+
 // The layout of a message (RFC 2131 section 2).
 const (
 	offType    = 1

@@ -2,6 +2,7 @@ package dhcp4
 
 import (
 	"encoding/binary"
+	"iter"
 	"net/netip"
 
 	"github.com/ingotmetal/ingot/booter"
@@ -121,7 +122,9 @@ func (p *Packet) boots() {
 	if v, ok := p.opts.get(optUserClass); ok {
 		p.UserClasses = userClasses(v)
 	}
-	_, p.IPXE = p.opts.get(optIPXE)
+	if v, ok := p.opts.get(optIPXE); ok {
+		p.IPXE, p.NoHTTP = true, lacksHTTP(v)
+	}
 	if v, ok := p.opts.get(optVendor); ok {
 		p.Item = bootItem(v)
 	}
@@ -155,6 +158,18 @@ func userClasses(v []byte) []string {
 	return out
 }
 
+// lacksHTTP reports whether an iPXE that lists its features, in option 175, leaves HTTP
+// out. One that lists none says nothing.
+func lacksHTTP(v []byte) (lacks bool) {
+	for code := range suboptions(v) {
+		if code == ipxeHTTP {
+			return false
+		}
+		lacks = lacks || ipxeFeatures <= code && code <= ipxeLastFeature
+	}
+	return lacks
+}
+
 // bootItem reads what was chosen from a menu out of option 43. A layer whose highest
 // bit is set asks for credentials, which nobody here gives: that counts as no choice.
 func bootItem(v []byte) BootItem {
@@ -177,21 +192,29 @@ func (p *Packet) relayed() {
 	_, p.RelayPort = suboption(p.Agent, subRelayPort)
 }
 
-// suboption finds an encapsulated option (RFC 2132 section 8.4). One that is cut off
-// ends the search.
+// suboption finds an encapsulated option.
 func suboption(v []byte, code byte) ([]byte, bool) {
-	for len(v) > 0 && v[0] != optEnd {
-		if v[0] == optPad {
-			v = v[1:]
-			continue
+	for c, value := range suboptions(v) {
+		if c == code {
+			return value, true
 		}
-		if len(v) < 2 || len(v) < 2+int(v[1]) {
-			return nil, false
-		}
-		if v[0] == code {
-			return v[2 : 2+int(v[1])], true
-		}
-		v = v[2+int(v[1]):]
 	}
 	return nil, false
+}
+
+// suboptions are the encapsulated options of an option (RFC 2132 section 8.4). One that
+// is cut off ends them.
+func suboptions(v []byte) iter.Seq2[byte, []byte] {
+	return func(yield func(byte, []byte) bool) {
+		for len(v) > 0 && v[0] != optEnd {
+			if v[0] == optPad {
+				v = v[1:]
+				continue
+			}
+			if len(v) < 2 || len(v) < 2+int(v[1]) || !yield(v[0], v[2:2+int(v[1])]) {
+				return
+			}
+			v = v[2+int(v[1]):]
+		}
+	}
 }
