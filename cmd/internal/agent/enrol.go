@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/internal/pin"
@@ -14,14 +15,18 @@ import (
 )
 
 // approvedState is the row of a machine whose setup is complete (SET-10).
-const approvedState = "approved"
+const (
+	approvedState = "approved"
+	waitingState  = "awaiting_setup"
+)
 
 // An enrolment is a machine that announces itself to its booter, over as many
 // sessions as it takes.
 type enrolment struct {
 	*running
 	*work
-	said json.RawMessage // the inventory that was announced last
+	said  json.RawMessage // the inventory that was announced last
+	waits atomic.Bool     // the site has it, and waits for an approval
 }
 
 // enrol announces the machine until its setup is done and it restarts.
@@ -114,6 +119,7 @@ func (e *enrolment) hear(link *sessions.Agent, s session.Said) (done bool, err e
 			return false, &ClockUnset{err}
 		}
 	case session.Announced:
+		e.waits.Store(s.State == waitingState)
 		e.Log.Info("announced", "state", s.State)
 		e.tell(Told{What: "state", State: s.State})
 	case session.Setup:
@@ -146,15 +152,25 @@ func (e *enrolment) done(d session.Done) bool {
 	return false
 }
 
+// How often what is said already is said again. An announce in a state other than
+// awaiting_setup may have changed nothing (REG-8): while an attempt of an agent that is
+// gone runs, and after its deadline the row still has that agent's key (SET-12). Once
+// the site waits for an approval, a rare one makes up for a row that was deleted or
+// restored from an older copy.
+const (
+	repeatEvery = 30 * time.Second
+	renewEvery  = 20 // of those
+)
+
 // teller tells the booter what changes, until the session ends.
 func (e *enrolment) teller(link *sessions.Agent) {
 	survey := time.NewTicker(orElse(e.Survey, 30*time.Second))
 	defer survey.Stop()
-	repeat := time.NewTicker(30 * time.Second)
+	repeat := time.NewTicker(repeatEvery)
 	defer repeat.Stop()
 	var told status
 	open := e.announce(link, true)
-	for open {
+	for n := 1; open; {
 		now := e.status()
 		if now != told {
 			open = e.report(link, now)
@@ -169,6 +185,10 @@ func (e *enrolment) teller(link *sessions.Agent) {
 			open = e.announce(link, false)
 		case <-repeat.C: // an answer may be lost at the booter
 			told = status{}
+			if now.phase == idle && (!e.waits.Load() || n%renewEvery == 0) {
+				open = e.announce(link, true)
+			}
+			n++
 		case <-link.Done():
 			return
 		}

@@ -208,7 +208,8 @@ func TestEndedMeanwhile(t *testing.T) {
 	})
 }
 
-// A disk that comes is announced; while nothing changes, nothing is said.
+// A disk that comes is announced at once; while nothing changes, the announce is
+// renewed every ten minutes, five times in this hour.
 func TestInventoryChanges(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.approves = 0
@@ -222,8 +223,21 @@ func TestInventoryChanges(t *testing.T) {
 			w.disk.mu.Unlock()
 		}()
 		_ = a.Run(ctx)
-		if w.count("announce") != 2 || w.count("proven") != 1 || m.life != 1 {
+		if w.count("announce") != 2+5 || w.count("proven") != 1 || m.life != 1 {
 			t.Errorf("%d announces, %d sessions", w.count("announce"), w.count("proven"))
+		}
+	})
+}
+
+// An announce that met the attempt of an agent that is gone is repeated, so that the
+// row has this agent's key soon after that attempt's deadline.
+func TestAnnounceIsRepeatedWhileAnotherAttemptRuns(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.state, w.drained, w.until, w.key = "setting_up", true, time.Now().Add(40*time.Minute), "another's"
+		began := time.Now()
+		w.approved(t)
+		if took := time.Since(began); w.epoch != 1 || took < 40*time.Minute || took > 43*time.Minute {
+			t.Errorf("set up after %s, epoch %d: %s", took, w.epoch, w.happened())
 		}
 	})
 }

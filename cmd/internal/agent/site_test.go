@@ -191,7 +191,7 @@ func (s *site) operate(ctx context.Context) {
 		if s.state == "setting_up" && time.Now().After(s.until) {
 			s.state, s.bound = "awaiting_setup", ""
 		}
-		if s.state == "awaiting_setup" && s.approves > 0 && s.line != nil {
+		if s.state == "awaiting_setup" && s.approves > 0 && s.line != nil && s.disks != nil {
 			s.approve()
 		}
 		line := s.line
