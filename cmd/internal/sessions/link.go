@@ -172,9 +172,25 @@ func (l *Link[T, M]) end() {
 		}
 		_ = l.ws.Close(code, why)
 	}
+	if _, told := errors.AsType[*session.Ended](l.err); told && !l.polite {
+		l.await()
+	}
 	_ = l.ws.CloseNow() // closed already, or nobody is there to tell
 	l.cancel()
 	l.readers.Wait()
+}
+
+// farewell is how long a peer that said goodbye has to close the connection.
+const farewell = 2 * time.Second
+
+// await lets the peer's closing handshake be answered.
+func (l *Link[T, M]) await() {
+	t := time.NewTimer(farewell)
+	defer t.Stop()
+	select {
+	case <-l.cut:
+	case <-t.C:
+	}
 }
 
 // maxWhy is the longest reason that a closing frame has room for, in bytes.
