@@ -15,6 +15,7 @@ const (
 	Loader Leaf = "loader" // the first boot program of its platform
 	File   Leaf = "file"   // a file of an image
 	Disk   Leaf = "disk"   // a disk image, by its content
+	Beside Leaf = "beside" // what a first boot program looks for beside itself, such as the second stage of a shim
 )
 
 // A Path is a name under which a booter serves something to one machine, over TFTP
@@ -24,7 +25,7 @@ type Path struct {
 	Leaf     Leaf
 	Platform booter.Platform // of a loader; of a script, "" where it is not known
 	Image    string          // of a file
-	Name     string          // of a file; of a disk image its SHA-256 in hexadecimal
+	Name     string          // of a file, and of what is beside; of a disk image its SHA-256 in hexadecimal
 }
 
 // ScriptName is the script's name where the platform is not known. iPXE looks for
@@ -65,6 +66,8 @@ func (p Path) String() string {
 		leaf = "i/" + p.Image + "/" + p.Name
 	case Disk:
 		leaf = "d/" + p.Name
+	case Beside:
+		leaf = p.Name
 	}
 	if p.Token == "" {
 		return leaf
@@ -73,7 +76,9 @@ func (p Path) String() string {
 }
 
 // ParsePath reads what String wrote, with or without leading slashes. Backslashes are
-// slashes to some firmware.
+// slashes to some firmware. Any other plain name is [Beside]: a shim asks for its second
+// stage in its own folder, or, where it takes a backslash for a part of a name, at the
+// root.
 func ParsePath(s string) (Path, bool) {
 	s = strings.TrimLeft(strings.ReplaceAll(s, `\`, "/"), "/")
 	var p Path
@@ -105,7 +110,8 @@ func ParsePath(s string) (Path, bool) {
 			return p, true
 		}
 	}
-	return Path{}, false
+	p.Leaf, p.Name = Beside, s
+	return p, isName(s)
 }
 
 // isName reports whether s is one plain file name.
