@@ -49,7 +49,17 @@ func consider(p *Policy, rec Record, req Request, now time.Time) (d decision) {
 	offer := req.Recent.Offer
 	d.offer = offer.Address == rec.Address && offer.outstanding(now, p.Limits.offer())
 	d.choice, d.image = p.pick(&d.rec)
+	if d.image == "" {
+		d.image = d.forPlatform()
+	}
 	return d
+}
+
+// forPlatform says why the image that was picked is not served to a client that boots:
+// what it was offered could not be opened. An unknown platform is no fault of the image.
+func (d *decision) forPlatform() Silence {
+	platforms, known := d.Boots[d.choice.Image]
+	return when(known && d.client.Stage != Plain && d.client.Platform != "" && !platforms[d.client.Platform], ImageUnstaged)
 }
 
 // silences judges each line of BOOT-21 by itself, in its order. None leans on

@@ -107,6 +107,39 @@ func TestChecklistOfTheOneGate(t *testing.T) {
 	}
 }
 
+// An image is offered to those alone whose platform it has a program for.
+func TestChecklistOfPlatforms(t *testing.T) {
+	all := map[string]map[booter.Platform]bool{"enroll": {booter.X64: true, booter.BIOS: true}, "own": nil}
+	for name, c := range map[string]struct {
+		arch  booter.Arch
+		class string
+		boots map[string]map[booter.Platform]bool
+		want  booter.Silence
+	}{
+		"an image with a program for the platform is offered":                {7, "PXEClient", all, ""},
+		"an image without a program for the platform is not offered":         {11, "PXEClient", all, booter.ImageUnstaged},
+		"an image of which nothing is known is offered":                      {11, "PXEClient", nil, ""},
+		"an unknown platform is blamed for itself, and not the image":        {99, "PXEClient", all, booter.UnknownArch},
+		"a client that does not boot needs no program":                       {0, "", all, ""},
+		"an image without a program for the platform is not offered by HTTP": {19, "HTTPClient", all, booter.ImageUnstaged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, req := site(), discover()
+			p.Boots, p.AnswerAny, req.Class, req.Archs = c.boots, true, c.class, []booter.Arch{c.arch}
+			if c.class == "" {
+				req.Archs = nil
+			}
+			want := []booter.Silence{c.want}
+			if c.want == "" {
+				want = nil
+			}
+			if got := p.Why(enrolling(), req, now); !slices.Equal(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
 func TestChecklistOfAddresses(t *testing.T) {
 	for name, a := range map[string]string{
 		"a reservation of IPv6 is no address, and no panic":    "fd00::50",

@@ -22,6 +22,10 @@ type Policy struct {
 	ServerIDs []netip.Addr    // further addresses of ours; the first serves a link that has none
 	Staged    map[string]bool // the images whose files are here, whole and checked
 
+	// Boots holds the platforms that an image has a program for; one that is not in it has
+	// one for all. What has none for a client counts as not staged.
+	Boots map[string]map[Platform]bool
+
 	Enrollment string // image of enrolling records; "" if unset
 	Rescue     string // image of mode rescue; "" if unset
 

@@ -39,6 +39,18 @@ func (b Boots) empty() bool {
 	return b.Kernel == "" && b.EFI == "" && b.Loader == "" && b.Args == "" && len(b.Initrds) == 0
 }
 
+// Platforms are those on which a machine boots the image, by a kernel or a program of
+// UEFI's; a loader alone boots something else.
+func (m Manifest) Platforms() map[booter.Platform]bool {
+	out := map[booter.Platform]bool{}
+	for _, p := range platforms {
+		if b, _ := m.Boot(p); p != Any && (b.Kernel != "" || b.EFI != "") {
+			out[p] = true
+		}
+	}
+	return out
+}
+
 func efi(p booter.Platform) bool { return strings.HasPrefix(string(p), "efi-") }
 
 // CheckArgs is the gate of kernel arguments: at most [MaxArgs] bytes of printable
