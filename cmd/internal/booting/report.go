@@ -30,28 +30,37 @@ const (
 // Run reports until ctx ends. What is due is decided by the time alone, so that it does
 // not matter which of two that are ready together is taken first.
 func (r *Reporter) Run(ctx context.Context) {
-	look := time.NewTicker(stageEvery)
-	defer look.Stop()
 	r.tell(ctx, true)
-	told, looked := r.Desk.now(), r.Desk.now()
-	for pause.For(ctx, reportEvery) {
+	now := r.Desk.now()
+	look, told := now.Add(stageEvery), now.Add(tellEvery)
+	due := time.NewTimer(0)
+	defer due.Stop()
+	for sent := true; !sent || pause.For(ctx, reportEvery); {
+		due.Reset(earlier(look, told).Sub(r.Desk.now()))
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.Desk.Wake():
-		case <-look.C:
+		case <-due.C:
 		}
 		now := r.Desk.now()
-		force := now.Sub(told) >= tellEvery
-		if now.Sub(looked) >= stageEvery {
-			looked = now
+		force := !now.Before(told)
+		if !now.Before(look) {
+			look = now.Add(stageEvery)
 			force = r.restaged() || force
 		}
 		if force {
-			told = now
+			told = now.Add(tellEvery)
 		}
-		r.tell(ctx, force)
+		sent = r.tell(ctx, force)
 	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // restaged looks for what other processes staged, and reports whether it changed.
@@ -63,22 +72,26 @@ func (r *Reporter) restaged() bool {
 	return changed && err == nil
 }
 
-func (r *Reporter) tell(ctx context.Context, force bool) {
-	if err := r.sightings(ctx); err != nil && ctx.Err() == nil {
+// tell reports, and says whether there was anything to report.
+func (r *Reporter) tell(ctx context.Context, force bool) (sent bool) {
+	seen, err := r.sightings(ctx)
+	if err != nil && ctx.Err() == nil {
 		r.Log.Warn("sightings could not be reported; they are kept", "error", err)
 	}
-	if err := r.boots(ctx, force); err != nil && ctx.Err() == nil {
+	served, err := r.boots(ctx, force)
+	if err != nil && ctx.Err() == nil {
 		r.Log.Warn("boots could not be reported", "error", err)
 	}
+	return seen || served
 }
 
-func (r *Reporter) sightings(ctx context.Context) error {
+func (r *Reporter) sightings(ctx context.Context) (sent bool, err error) {
 	d := r.Desk
 	d.mu.Lock()
 	seen, news := d.seen.Report(d.now())
 	d.mu.Unlock()
 	if !news {
-		return nil
+		return false, nil
 	}
 	in := api.ReportSightings{}
 	in.Body.Booter, in.Body.Sightings = d.place.Name, seen
@@ -87,7 +100,7 @@ func (r *Reporter) sightings(ctx context.Context) error {
 		d.mu.Lock()
 		d.seen.Again()
 		d.mu.Unlock()
-		return err
+		return true, err
 	}
 	for _, a := range got.Admissions {
 		if a.Why != "" {
@@ -95,10 +108,10 @@ func (r *Reporter) sightings(ctx context.Context) error {
 			r.Log.Info("a machine was not admitted", "mac", a.MAC, "state", a.State, "code", a.Code, "why", a.Why)
 		}
 	}
-	return nil
+	return true, nil
 }
 
-func (r *Reporter) boots(ctx context.Context, force bool) error {
+func (r *Reporter) boots(ctx context.Context, force bool) (sent bool, err error) {
 	d := r.Desk
 	d.mu.Lock()
 	queue := d.served.Take()
@@ -110,7 +123,7 @@ func (r *Reporter) boots(ctx context.Context, force bool) error {
 	slices.Sort(staged)
 	disks := d.disks()
 	if len(queue) == 0 && !force && slices.Equal(slices.Concat(staged, disks), r.staged) {
-		return nil
+		return false, nil
 	}
 	in := api.ReportBoots{}
 	in.Body.Booter, in.Body.Boots, in.Body.Staged, in.Body.Disks = d.place.Name, queue, staged, disks
@@ -123,8 +136,8 @@ func (r *Reporter) boots(ctx context.Context, force bool) error {
 			d.served.Back(queue)
 			d.mu.Unlock()
 		}
-		return err
+		return true, err
 	}
 	r.staged = slices.Concat(staged, disks)
-	return nil
+	return true, nil
 }
