@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -111,6 +112,22 @@ func TestChecklistOfCapturedRequests(t *testing.T) {
 	}
 	if len(all) != 5 {
 		t.Errorf("%d packets were captured", len(all))
+	}
+	text, err := os.ReadFile("../dhcp4/testdata/packets.txt") // of one capture with these
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for line := range strings.Lines(string(text)) {
+		if raw, err := hex.DecodeString(strings.TrimSpace(line)); err == nil && opcode(raw) == opRead {
+			seen++
+			if !slices.ContainsFunc(slices.Collect(maps.Values(all)), func(b []byte) bool { return bytes.Equal(b, raw) }) {
+				t.Errorf("%q has no case here", raw)
+			}
+		}
+	}
+	if seen != 7 {
+		t.Errorf("%d requests are in the capture", seen)
 	}
 }
 
