@@ -10,10 +10,12 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/agent"
 	"github.com/ingotmetal/ingot/cmd/internal/agent/command"
 	"github.com/ingotmetal/ingot/cmd/internal/agent/host"
@@ -26,6 +28,9 @@ func main() {
 		Dial: (&net.Dialer{Timeout: 15 * time.Second}).DialContext, Proc: os.DirFS("/proc"),
 		Machine: func(log *slog.Logger) agent.Machine {
 			return host.Host{Sys: os.DirFS("/sys"), Proc: os.DirFS("/proc"), Dev: "/dev", Now: time.Now, Log: log}
+		},
+		SetRoot: func(ctx context.Context, state string, hash api.Secret, log *slog.Logger) error {
+			return host.Root{Shadow: "/etc/shadow", Lock: "/etc/.pwd.lock", Note: filepath.Join(state, "root-password"), Now: time.Now, Log: log}.Set(ctx, hash)
 		},
 	}
 	if os.Getpid() == 1 {

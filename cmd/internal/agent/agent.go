@@ -25,7 +25,10 @@ type Agent struct {
 	Now     func() time.Time // with a monotonic part, as time.Now has
 	Entropy io.Reader        // cryptographic, safe for concurrent use
 	Log     *slog.Logger
-	Tell    func(Told)    // default: nobody; for a console. Several goroutines call it; it must not wait
+	Tell    func(Told) // default: nobody; for a console. Several goroutines call it; it must not wait
+	// SetRoot makes a hash the machine's root password; an empty one says that none is
+	// set, and takes back what it set before. Default: the password is left alone.
+	SetRoot func(ctx context.Context, hash api.Secret) error
 	Survey  time.Duration // how often the inventory is looked at; default 30s
 	Version string
 }

@@ -54,12 +54,17 @@ func (r *running) shown(ctx context.Context, rec Record) error {
 	if err != nil {
 		return err
 	}
+	roots, end := r.rooted(ctx)
+	defer end()
 	for s := range link.Events() {
-		if w, ok := s.(session.Welcomed); ok {
-			if err := r.Machine.SetClock(w.Time); err != nil {
+		switch s := s.(type) {
+		case session.Welcomed:
+			if err := r.Machine.SetClock(s.Time); err != nil {
 				return &ClockUnset{err}
 			}
 			r.Log.Info("the session with the control plane is open", "server", rec.Server)
+		case session.Root:
+			roots.hear(api.Secret(s.Hash))
 		}
 	}
 	return link.Err()

@@ -109,7 +109,7 @@ func (s *site) chaos(ms []*machine) map[string]func(pick int) {
 		"fail": func(i int) { _, _ = api.SetupFailed.Call(c, m(i).enroll, m(i).failing(s.epoch(m(i)), "x")) },
 		"root": func(i int) {
 			in := &api.SetRootPassword{RegistrationChange: *m(i).change()}
-			if in.Body.Hash = api.Secret(fmt.Sprint("$6$x", i)); i%3 == 0 {
+			if in.Body.Hash = api.Secret(fmt.Sprint("$6$salt$x", i)); i%3 == 0 {
 				in.Body.Hash, in.Body.Clear = "", true
 			}
 			_, _ = api.RegistrationRootPassword.Call(c, s.ada, in)

@@ -26,7 +26,8 @@ const (
 
 // Live serves the sessions of approved machines, who prove themselves by their bound
 // key (REG-15). A session ends with its key: within moments of the commit that revokes
-// it (REG-11).
+// it (REG-11). An approved machine is told the hash of the root password that an operator
+// set, when the session opens and as soon as it changes (BOOT-3).
 func (s *Server) Live() *Live {
 	l := &Live{server: s}
 	l.sessions = &sessions.Handler{Now: s.Door.Now, Log: s.Log, Serve: l.serve}
@@ -62,7 +63,6 @@ func (l *Live) serve(ctx context.Context, c *sessions.Conn) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
-	beside.Go(func() { l.watch(ctx, c) })
 	var noted time.Time
 	for e := range c.Events() {
 		switch e := e.(type) {
@@ -72,6 +72,7 @@ func (l *Live) serve(ctx context.Context, c *sessions.Conn) {
 				return
 			}
 			c.Machine().Welcome(liveBeat, c.Now())
+			beside.Go(func() { l.watch(ctx, c) }) // a hello comes once
 		case protocol.Beat:
 		default:
 			continue // nothing else is said here yet
@@ -102,14 +103,19 @@ func (l *Live) note(ctx context.Context) {
 	}
 }
 
-// watch ends the session when its key is dead.
+// watch ends the session when its key is dead, and tells the machine what the operator
+// sets for it.
 func (l *Live) watch(ctx context.Context, c *sessions.Conn) {
 	st := l.server.Door.Store()
+	root := rootTold{server: l.server, of: caller(ctx).server}
 	for {
 		var rev store.Rev
 		err := st.View(ctx, func(r store.Reader) error {
 			rev = store.Rev(r.Head().Revision)
-			return still(ctx, r)
+			if err := still(ctx, r); err != nil {
+				return err
+			}
+			return root.look(r)
 		})
 		if err != nil {
 			if ctx.Err() == nil {
@@ -118,6 +124,7 @@ func (l *Live) watch(ctx context.Context, c *sessions.Conn) {
 			}
 			return
 		}
+		root.tell(c)
 		select {
 		case <-ctx.Done():
 			return

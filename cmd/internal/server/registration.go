@@ -8,6 +8,7 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/control"
+	"github.com/ingotmetal/ingot/cmd/internal/sessions"
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 	"github.com/ingotmetal/ingot/identity/claim"
 	"github.com/ingotmetal/ingot/identity/keys"
@@ -190,6 +191,9 @@ func (s *Server) rootPassword(ctx context.Context, in *api.SetRootPassword) (api
 	}
 	var sealed string
 	if !in.Body.Clear {
+		if err := sessions.CheckRoot(in.Body.Hash); err != nil {
+			return api.RegistrationChanged{}, err
+		}
 		if sealed, err = s.sealer.Seal(rootPlace(server), []byte(in.Body.Hash.Show())); err != nil {
 			return api.RegistrationChanged{}, err
 		}

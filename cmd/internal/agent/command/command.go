@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/agent"
 	"github.com/ingotmetal/ingot/cmd/internal/program"
 	"github.com/ingotmetal/ingot/cmd/internal/sessions"
@@ -30,6 +31,9 @@ type World struct {
 	// Network sets up the machine's network before anything is dialed; nil on an
 	// installed system, which has its own.
 	Network func(context.Context, agent.Config, *slog.Logger) error
+	// SetRoot sets the root password, with the state folder for what it must remember;
+	// nil: it is left alone.
+	SetRoot func(ctx context.Context, state string, hash api.Secret, log *slog.Logger) error
 }
 
 // Version is the program's.

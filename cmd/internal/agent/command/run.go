@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/agent"
 	"github.com/ingotmetal/ingot/disklayout"
 )
@@ -28,6 +29,9 @@ func (t *tool) agent(cmd *cobra.Command) (*agent.Agent, error) {
 	}
 	m := t.Machine(log)
 	a := &agent.Agent{Machine: m, Config: c, State: agent.Folder{Dir: s.State}, Dial: t.Dial, Now: t.Now, Entropy: t.Entropy, Log: log, Tell: t.tell, Version: Version}
+	if t.SetRoot != nil {
+		a.SetRoot = func(ctx context.Context, hash api.Secret) error { return t.SetRoot(ctx, s.State, hash, log) }
+	}
 	a.Keep = a.State
 	if s.Keep == onDisk {
 		a.Keep, err = agent.OnDisk(m)

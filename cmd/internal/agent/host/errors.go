@@ -63,3 +63,13 @@ func (e *Unset) Unwrap() error { return e.Err }
 
 // Code is the error's wire name (API-3).
 func (*Unset) Code() string { return "UNAVAILABLE" }
+
+// A NoShadow reports a file of passwords that root's password cannot be set in. Nothing
+// was changed.
+type NoShadow struct{ Why string }
+
+// Error never has a hash.
+func (e *NoShadow) Error() string { return "host: the shadow file " + e.Why }
+
+// Code is the error's wire name (API-3).
+func (*NoShadow) Code() string { return "UNAVAILABLE" }

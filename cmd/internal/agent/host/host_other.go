@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"time"
 )
 
@@ -21,3 +22,7 @@ func Reap(ctx context.Context, _ *slog.Logger) { <-ctx.Done() }
 
 // Set is for Linux.
 func Set(Step) error { return errors.ErrUnsupported }
+
+func lock(context.Context, string) (func(), error) { return nil, errors.ErrUnsupported }
+
+func like(*os.File, string) error { return errors.ErrUnsupported }
