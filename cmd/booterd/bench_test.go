@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -34,7 +35,7 @@ func BenchmarkDORA(b *testing.B) {
 	for _, server := range []struct {
 		name  string
 		start func(b *testing.B, s *segment)
-	}{{"ingot", startIngot}, {"dnsmasq", startDnsmasq}, {"kea", startKea}} {
+	}{{"ingot", startIngot}, {"dnsmasq", startDnsmasq}, {"kea", startKea}, {"coredhcp", startCoredhcp}} {
 		for _, rate := range []int{500, 2000, 4000, 6000, 8000} {
 			b.Run(fmt.Sprintf("%s/asked=%d", server.name, rate), func(b *testing.B) {
 				needs(b, map[string]string{"ip": "iproute2", "perfdhcp": "kea-admin"})
@@ -127,6 +128,25 @@ func startKea(b *testing.B, s *segment) {
 	write(b, file, string(raw))
 	s.daemon(s.site, "", "env", "KEA_PIDFILE_DIR="+dir, "KEA_LOCKFILE_DIR="+dir, "kea-dhcp4", "-c", file)
 	time.Sleep(4 * time.Second)
+}
+
+// startCoredhcp runs coredhcp with a static table of the reservations, built from the
+// module of the benches, so that what it depends on never becomes ours.
+func startCoredhcp(b *testing.B, s *segment) {
+	dir := b.TempDir()
+	program, file := filepath.Join(dir, "coredhcpd"), filepath.Join(dir, "reservations")
+	build := exec.Command("go", "build", "-o", program, "./coredhcpd")
+	build.Dir = filepath.Join("..", "..", "bench")
+	if out, err := build.CombinedOutput(); err != nil {
+		missing(b, fmt.Sprintf("coredhcp is not built: see what go -C bench build ./coredhcpd says, and fetch its modules by go -C bench mod download: %v\n%s", err, out))
+	}
+	var table strings.Builder
+	for i := range reservations {
+		fmt.Fprintln(&table, reservedMAC(i), reservedAddress(i))
+	}
+	write(b, file, table.String())
+	s.daemon(s.site, "", program, "adm0", "10.77.0.1", "255.255.0.0", file)
+	time.Sleep(2 * time.Second)
 }
 
 func write(b *testing.B, path, text string) {
