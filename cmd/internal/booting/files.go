@@ -52,17 +52,26 @@ func (d *Desk) grant(stage, name string, from netip.Addr) (asked, booter.Silence
 	return a, why, nil
 }
 
-// fetch is what a client that asks for a name is served: a file, or a script.
-func (d *Desk) fetch(stage, name string, from netip.Addr) (blob *images.Blob, text []byte, a asked, why booter.Silence, err error) {
-	a, why, err = d.grant(stage, name, from)
+// found is what a client that asks for a name is served: a file, or a script, or
+// nothing for a reason.
+type found struct {
+	asked
+	blob *images.Blob
+	text []byte
+	why  booter.Silence
+}
+
+// fetch decides what a client is served.
+func (d *Desk) fetch(stage, name string, from netip.Addr) (f found, err error) {
+	f.asked, f.why, err = d.grant(stage, name, from)
 	if errors.Is(err, errStranger) {
-		return nil, nil, a, "", err
+		return f, err
 	}
-	if err == nil && why == "" {
-		blob, text, err = d.opened(a)
+	if err == nil && f.why == "" {
+		f.blob, f.text, err = d.opened(f.asked)
 	}
-	d.remember(stage, a, why, err)
-	return blob, text, a, why, err
+	d.remember(stage, f.asked, f.why, err)
+	return f, err
 }
 
 // remember notes what came of a request. What was not served for want of a file is no
@@ -118,7 +127,7 @@ func (d *Desk) opened(a asked) (*images.Blob, []byte, error) {
 		b, err := d.loader(a)
 		return b, nil, err
 	case bootscript.File:
-		b, err := d.store.OpenFile(a.path.Image, a.path.Name)
+		b, err := d.file(a.path.Image, a.path.Name)
 		return b, nil, err
 	}
 	b, err := d.disk(a.path.Name)
@@ -135,14 +144,28 @@ func (d *Desk) loader(a asked) (*images.Blob, error) {
 	if !ok || b.Loader == "" {
 		return nil, fs.ErrNotExist
 	}
-	return d.store.OpenFile(i.Name, b.Loader)
+	return d.file(i.Name, b.Loader)
+}
+
+// file is a file of an image.
+func (d *Desk) file(image, name string) (*images.Blob, error) {
+	i, err := d.store.Image(image)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := i.File(name); !ok {
+		return nil, fs.ErrNotExist
+	}
+	b, err := d.store.OpenFile(image, name)
+	return b, d.missed(err)
 }
 
 // disk is a file that some image installs on disks; no other is had by its content.
 func (d *Desk) disk(sha256 string) (*images.Blob, error) {
 	for _, i := range d.store.List() {
 		if f, ok := i.File(i.Disk); ok && i.Flaw == nil && f.SHA256 == sha256 {
-			return d.store.OpenDigest(sha256)
+			b, err := d.store.OpenDigest(sha256)
+			return b, d.missed(err)
 		}
 	}
 	return nil, fs.ErrNotExist
@@ -198,18 +221,18 @@ func (d *Desk) platform(a asked) booter.Platform {
 
 // Resolve is what HTTP serves; see [httpboot.Handler].
 func (d *Desk) Resolve(_ context.Context, r httpboot.Request) (httpboot.Content, error) {
-	blob, text, a, why, err := d.fetch(stageHTTP, r.Path, r.Source)
+	f, err := d.fetch(stageHTTP, r.Path, r.Source)
 	switch {
 	case errors.Is(err, errStranger):
 		return httpboot.Content{}, &httpboot.Denied{Why: err.Error()}
 	case err != nil:
 		return httpboot.Content{}, err
-	case why != "":
-		return httpboot.Content{}, &httpboot.Denied{Why: string(why)}
-	case blob == nil:
-		return httpboot.Text("text/plain; charset=utf-8", text), nil
+	case f.why != "":
+		return httpboot.Content{}, &httpboot.Denied{Why: string(f.why)}
+	case f.blob == nil:
+		return httpboot.Text("text/plain; charset=utf-8", f.text), nil
 	}
-	return httpboot.Content{Body: blob, Size: blob.Size(), Digest: blob.SHA256(), Type: httpboot.TypeOf(a.path.String(), ""), Modified: blob.ModTime()}, nil
+	return httpboot.Content{Body: f.blob, Size: f.blob.Size(), Digest: f.blob.SHA256(), Type: httpboot.TypeOf(f.path.String(), ""), Modified: f.blob.ModTime()}, nil
 }
 
 // Admit and Open are what TFTP serves; see [tftp.Server].
@@ -226,18 +249,18 @@ func (d *Desk) Admit(_ context.Context, r tftp.Request) bool {
 
 // Open opens a file for TFTP.
 func (d *Desk) Open(_ context.Context, r tftp.Request) (tftp.File, error) {
-	blob, text, _, why, err := d.fetch(stageTFTP, r.Name, r.Client.Addr())
+	f, err := d.fetch(stageTFTP, r.Name, r.Client.Addr())
 	switch {
 	case errors.Is(err, errStranger):
 		return nil, &tftp.Silent{Reason: Stranger}
-	case why != "":
-		return nil, &tftp.Silent{Reason: string(why)}
+	case f.why != "":
+		return nil, &tftp.Silent{Reason: string(f.why)}
 	case err != nil:
 		return nil, gone(err)
-	case blob == nil:
-		return memory{io.NewSectionReader(strings.NewReader(string(text)), 0, int64(len(text)))}, nil
+	case f.blob == nil:
+		return memory{io.NewSectionReader(strings.NewReader(string(f.text)), 0, int64(len(f.text)))}, nil
 	}
-	return blob, nil
+	return f.blob, nil
 }
 
 // gone makes what is not here a file that does not exist.

@@ -2,11 +2,13 @@ package booting
 
 import (
 	"encoding/binary"
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/ingotmetal/ingot/booter"
 	"github.com/ingotmetal/ingot/booter/dhcp4"
+	"github.com/ingotmetal/ingot/booter/images"
 	"github.com/ingotmetal/ingot/cmd/internal/booting/account"
 )
 
@@ -28,9 +30,9 @@ func (d *Desk) Why(mac booter.MAC) account.Account {
 	}
 	a.Silences = []account.Silence{}
 	if _, silence := d.policy.Boot(s.rec); silence != "" {
-		a.Silences = explain([]booter.Silence{silence})
+		a.Silences = d.reasons(s.rec, []booter.Silence{silence})
 	} else if !s.rec.Address.IsValid() && !d.policy.Proxy {
-		a.Silences = explain([]booter.Silence{booter.NoAddress})
+		a.Silences = d.reasons(s.rec, []booter.Silence{booter.NoAddress})
 	}
 	return a
 }
@@ -40,7 +42,7 @@ func (d *Desk) Why(mac booter.MAC) account.Account {
 func (d *Desk) judge(s served, r booter.Request, now time.Time) (booter.Reply, dhcp4.Fields, []account.Silence) {
 	r.Recent = d.memory.Recall(d.policy, r, now)
 	if why := d.policy.Why(s.rec, r, now); len(why) > 0 {
-		return booter.Reply{}, dhcp4.Fields{}, explain(why)
+		return booter.Reply{}, dhcp4.Fields{}, d.reasons(s.rec, why)
 	}
 	reply, _ := d.policy.Answer(s.rec, r, now)
 	fields, why := d.fields(s, reply, r.MAC)
@@ -52,13 +54,30 @@ func (d *Desk) judge(s served, r booter.Request, now time.Time) (booter.Reply, d
 		Change: "Stage the image " + d.place.Loader + " with a loader for it."}}
 }
 
-func explain(why []booter.Silence) []account.Silence {
+// reasons puts reasons into words; of an image that is not whole, with what is wrong
+// with it.
+func (d *Desk) reasons(rec booter.Record, why []booter.Silence) []account.Silence {
 	out := make([]account.Silence, len(why))
 	for i, w := range why {
 		r := w.Reason()
 		out[i] = account.Silence{Silence: string(w), Requirement: r.Req, Means: r.Means, Change: r.Change}
+		if flaw := d.flaw(rec); w == booter.ImageUnstaged && flaw != nil {
+			out[i].Means, out[i].Change = flaw.Error(), "Stage it again."
+		}
 	}
 	return out
+}
+
+// flaw is what is wrong with an image that a record would boot; nil where none is
+// harmed.
+func (d *Desk) flaw(rec booter.Record) error {
+	for _, c := range d.policy.Choices(rec) {
+		_, err := d.store.Image(c.Image)
+		if bad, ok := errors.AsType[*images.Harmed](err); ok && c.Why == booter.ImageUnstaged {
+			return bad
+		}
+	}
+	return nil
 }
 
 func clientText(c booter.Client) string {

@@ -1,0 +1,22 @@
+package booting
+
+import (
+	"context"
+)
+
+// missed takes the error of opening a file that was staged. A store believes what it
+// read of its folder until an image is staged or removed; so where a file is gone or
+// cut, it looks again, and the image is not offered from then on: its machines are
+// told nothing, with a reason, and the control plane hears what is staged.
+func (d *Desk) missed(err error) error {
+	if err == nil {
+		return nil
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	_, _ = d.store.Verify(ended, "", nil) // reads the folder anew, and then no file
+	if changed, _ := d.Restage(); changed {
+		d.tell()
+	}
+	return err
+}
