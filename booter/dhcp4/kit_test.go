@@ -59,7 +59,7 @@ func enrolling() booter.Record {
 
 func pointer() bootscript.Site {
 	return bootscript.Site{TFTP: us, HTTP: netip.AddrPortFrom(us, 8080),
-		Loaders: map[booter.Platform]bool{booter.BIOS: true, booter.X64: true, booter.ARM64: true}}
+		Loaders: map[booter.Platform]bool{booter.BIOS: true, booter.IA32: true, booter.X64: true, booter.ARM32: true, booter.ARM64: true}}
 }
 
 const token = "525400123456" + "00112233445566778899aabbccddeeff"
