@@ -15,21 +15,22 @@ import (
 // What a reply is, byte by byte; what is decided before it is in package booter.
 func TestChecklistOfReplies(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
-		"header: op 2, hops 0, secs 0, the rest the client's":                               replyHeader,
-		"hlen, hops, flags and addresses of a request come through as they are":             headerComesThrough,
-		"options by kind and stage, and no other: 53 first, 82 last, no 150, 209, 210":      optionsByKindAndStage,
-		"file of 127 bytes at most, a longer name in 67 alone, never cut; size bounds":      sizes,
-		"lease, renewal and rebinding times, and the mask":                                  leaseTimes,
-		"boot item of 43/71 is echoed on 4011":                                              bootItemEcho,
-		"boot item 80 00 00 00 without 97 boots, by REQUEST and INFORM":                     bootItemAnywhere,
-		"reply of 300 bytes at least, of every kind":                                        leastSize,
-		"82 is echoed byte for byte in every reply, with or without giaddr":                 agentEcho,
-		"82 that was absent is absent":                                                      agentAbsent,
-		"61 is echoed, opaque":                                                              clientIDEcho,
-		"ACK repeats its OFFER but for option 53":                                           ackRepeatsOffer,
-		"an address that is not IPv4 is left out, never a panic":                            strayAddresses,
-		"no PAD between options: the NUL of 67, for ROMs that read on, is inside its value": noInnerPads,
-		"overload: what a client puts into file is no name":                                 overloadIsNoName,
+		"header: op 2, hops 0, secs 0, the rest the client's":                                 replyHeader,
+		"hlen, hops, flags and addresses of a request come through as they are":               headerComesThrough,
+		"options by kind and stage, and no other: 53 first, 82 last, no 150, 209, 210":        optionsByKindAndStage,
+		"file of 127 bytes at most, a longer name in 67 alone, never cut; size bounds":        sizes,
+		"lease, renewal and rebinding times, and the mask":                                    leaseTimes,
+		"boot item of 43/71 is echoed on 4011":                                                bootItemEcho,
+		"boot item 80 00 00 00 without 97 boots, by REQUEST and INFORM":                       bootItemAnywhere,
+		"reply of 300 bytes at least, of every kind":                                          leastSize,
+		"82 is echoed byte for byte in every reply, with or without giaddr":                   agentEcho,
+		"82 that was absent is absent":                                                        agentAbsent,
+		"61 is echoed, opaque":                                                                clientIDEcho,
+		"ACK repeats its OFFER but for option 53":                                             ackRepeatsOffer,
+		"an address that is not IPv4 is left out, never a panic":                              strayAddresses,
+		"no PAD between options: the NUL of 67, for ROMs that read on, is inside its value":   noInnerPads,
+		"server mode: address and boot fields in one OFFER; 54, siaddr and 66 are one server": oneOffer,
+		"overload: what a client puts into file is no name":                                   overloadIsNoName,
 	} {
 		t.Run(name, test)
 	}
@@ -180,6 +181,18 @@ func noInnerPads(t *testing.T) {
 			}
 			at += 2 + int(out[at+1])
 		}
+	}
+}
+
+// oneOffer is for firmware that keeps no proxy's packets (old Dells), and for that which
+// loads from the DHCP server whatever siaddr says (Raspberry Pi).
+func oneOffer(t *testing.T) {
+	out, o := asked(t, site(), direct, nil, firmware(1, "PXEClient", 7)...)
+	if address(out[offYour:]) != reserved || len(has(o, optLease, optMask, optRouter, optBootFile, optClass)) != 5 {
+		t.Errorf("%x", out)
+	}
+	if id := value(o, optServerID); id != string(out[offNext:offNext+4]) || value(o, optServerName) != us.String() || id != string(us.AsSlice()) {
+		t.Errorf("54 is %x, siaddr %x, 66 %q", id, out[offNext:offNext+4], value(o, optServerName))
 	}
 }
 
