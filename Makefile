@@ -70,9 +70,9 @@ bench-dora:
 fuzz:
 	@GO=$(GO) FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-## campaign: the control plane and its clients through faults, SEEDS seeds, each twice, and the planted faults
+## campaign: the control plane with its clients, and with booter and machines, through faults: SEEDS seeds, each twice, and the planted faults
 campaign:
-	INGOT_SEEDS=$(SEEDS) $(GO) test ./cmd/daemon -run 'TestCampaign|TestPlantedFaults' -count=1 -v -timeout 2h
+	INGOT_SEEDS=$(SEEDS) $(GO) test ./cmd/daemon -run 'TestCampaign|TestPlantedFaults|TestWhole' -count=1 -v -timeout 2h
 
 ## crash: every image that a loss of power may leave of a store, every call killed or failing, ingotd killed 500 times
 crash:

@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"github.com/ingotmetal/ingot/cmd/daemon"
 	"github.com/ingotmetal/ingot/cmd/internal/config"
 	"github.com/ingotmetal/ingot/cmd/internal/operators"
+	"github.com/ingotmetal/ingot/cmd/internal/pin"
 	"github.com/ingotmetal/ingot/cmd/internal/secrets"
 	"github.com/ingotmetal/ingot/cmd/internal/simnet"
 	"github.com/ingotmetal/ingot/cmd/internal/store"
@@ -30,6 +32,7 @@ type world struct {
 	disk   *storetest.Disk
 	plant  plant
 	master secrets.Master
+	tls    *pin.Source // of the control plane; nil: plain HTTP alone
 	source *drawn
 	calm   time.Time // from then on nothing fails any more
 	end    time.Time // when the world was stopped; stopping takes time too
@@ -150,11 +153,19 @@ func (w *world) once(ctx context.Context) {
 	if err := errors.Join(err1, err2); err != nil {
 		return // killed as it began
 	}
+	listeners := []daemon.Listener{{Listener: open}, {Listener: local{admin}}}
+	if w.tls != nil {
+		l, err := host.Listen("tcp", "ingotd:443")
+		if err != nil {
+			return
+		}
+		listeners = append(listeners, daemon.Listener{Listener: l, TLS: oldHTTP(pin.Server(w.tls.Certificate, time.Now))})
+	}
 	st := w.plant.store(w.disk.Open())
 	ctx, dead := context.WithCancel(ctx)
 	defer dead()
 	d := daemon.Ingotd{Version: "test", Config: w.config(), Store: st, Master: w.master, Now: time.Now, Entropy: w.source, Log: slog.New(slog.DiscardHandler),
-		Listeners:   []daemon.Listener{{Listener: open}, {Listener: local{admin}}},
+		Listeners:   listeners,
 		Credentials: func(net.Conn) (uint32, int32, bool) { return 0, 1, true }, Host: func(uint32) bool { return true },
 		Hashing: operators.Hashing{Cost: operators.Cost{Time: 1, Memory: 64, Threads: 1}}}
 	// A commit whose outcome is unknown ends the process at once: stopping in peace
@@ -172,6 +183,12 @@ func (w *world) once(ctx context.Context) {
 	dead()
 	watch.Wait()
 	_ = st.Close()
+}
+
+// oldHTTP offers HTTP/1.1 alone: HTTP/2 cuts its flushes by chance.
+func oldHTTP(c *tls.Config) *tls.Config {
+	c.NextProtos = []string{"http/1.1"}
+	return c
 }
 
 func (w *world) config() daemon.Config {

@@ -53,12 +53,20 @@ type clients struct {
 	cursor   string
 	seen     []string // cursors of the events that were followed
 
+	policy api.Policy
+	wish   func(server string) api.SetupRequest // what the operator wants on a machine
+	plans  map[string]string                    // by machine: the digest that was approved last
+
 	operator, booter, enroll api.Secret
 	ready                    chan struct{} // the operator has made the others' keys
 }
 
 func (w *world) clients() *clients {
-	c := &clients{world: w, drains: map[uint64]int{}, ready: make(chan struct{})}
+	c := &clients{world: w, drains: map[uint64]int{}, plans: map[string]string{}, ready: make(chan struct{}),
+		policy: api.Policy{AutoEnroll: true, AnswerOnlyPXE: true, Network: "10.0.0.0/24", EnrollmentImage: "enrol"}}
+	c.wish = func(string) api.SetupRequest {
+		return api.SetupRequest{Layout: disklayout.Request{Layout: disklayout.GPT, Disks: []disklayout.Selector{{Serial: "S1"}}}, Hostname: "n1"}
+	}
 	for i := range machines {
 		var key [bundle.KeySize]byte
 		key[0], key[1] = byte(i+1), 9
@@ -163,7 +171,7 @@ func (c *clients) begin(ctx context.Context) bool {
 		}
 		time.Sleep(1300 * time.Millisecond)
 	}
-	policy := api.SetPolicy{Body: api.Policy{AutoEnroll: true, AnswerOnlyPXE: true, Network: "10.0.0.0/24", EnrollmentImage: "enrol"}}
+	policy := api.SetPolicy{Body: c.policy}
 	policy.IdempotencyKey = "policy"
 	_ = c.settled(ctx, func() (api.Outcome, error) {
 		out, err := api.PolicySet.Call(ctx, c.ada(), &policy)
@@ -204,10 +212,6 @@ func (c *clients) mintScope(ctx context.Context, name, scope string) (secret api
 	return secret
 }
 
-func (c *clients) layout() api.SetupRequest {
-	return api.SetupRequest{Layout: disklayout.Request{Layout: disklayout.GPT, Disks: []disklayout.Selector{{Serial: "S1"}}}, Hostname: "n1"}
-}
-
 // approveAll approves every machine that waits at the gate.
 func (c *clients) approveAll(ctx context.Context, n int) {
 	list, err := api.RegistrationListing.Call(ctx, c.ada(), &api.RegistrationList{State: "awaiting_setup"})
@@ -216,13 +220,14 @@ func (c *clients) approveAll(ctx context.Context, n int) {
 	}
 	for i, row := range list.Registrations {
 		ref := api.RegistrationRef{Server: row.Server}
-		p, err := api.RegistrationPlan.Call(ctx, c.ada(), &api.PlanSetup{RegistrationRef: ref, Body: c.layout()})
+		p, err := api.RegistrationPlan.Call(ctx, c.ada(), &api.PlanSetup{RegistrationRef: ref, Body: c.wish(row.Server)})
 		if err != nil {
 			continue
 		}
 		in := api.ApproveSetup{RegistrationChange: api.RegistrationChange{RegistrationRef: ref}}
 		in.IdempotencyKey = fmt.Sprint("approve-", n, "-", i)
-		in.Body.SetupRequest, in.Body.ShownPlan, in.Body.AgentKey, in.Body.MACs = c.layout(), p.Digest, p.AgentKey, p.MACs
+		in.Body.SetupRequest, in.Body.ShownPlan, in.Body.AgentKey, in.Body.MACs = c.wish(row.Server), p.Digest, p.AgentKey, p.MACs
+		c.plans[row.Server] = p.Digest // the answer may be lost
 		_ = c.settled(ctx, func() (api.Outcome, error) {
 			out, err := api.RegistrationApproveSetup.Call(ctx, c.ada(), &in)
 			return out.Outcome, err
