@@ -43,6 +43,10 @@ func (r *Reporter) Run(ctx context.Context) {
 		case <-r.Desk.Wake():
 		case <-due.C:
 		}
+		select { // what it told of is in this report
+		case <-r.Desk.Wake():
+		default:
+		}
 		now := r.Desk.now()
 		force := !now.Before(told)
 		if !now.Before(look) {
