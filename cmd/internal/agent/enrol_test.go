@@ -217,7 +217,7 @@ func TestInventoryChanges(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		go func() {
-			time.Sleep(30 * time.Minute)
+			time.Sleep(33 * time.Minute)
 			w.disk.mu.Lock()
 			w.disk.disk.Size += mib
 			w.disk.mu.Unlock()
