@@ -33,6 +33,8 @@ type Follower struct {
 	kept    uint64        // revision of what was written, or tried
 	failed  bool          // it was tried
 	changed chan struct{} // closed when that moves on; made when first asked for
+	waiting int           // who waits for a revision
+	hurry   context.CancelCauseFunc
 }
 
 const (
@@ -94,11 +96,14 @@ func (f *Follower) once(ctx context.Context) error {
 		return f.fetch(ctx)
 	}
 	in := api.BootChanges{Incarnation: incarnation, Revision: revision}
-	if in.Wait.Duration = pollWait; f.behind(revision) {
-		in.Wait.Duration = saveEvery
-	}
-	delta, err := api.BooterChanges.Call(ctx, f.Client, &in)
+	var poll context.Context
+	poll, in.Wait.Duration = f.begin(ctx, revision)
+	delta, err := api.BooterChanges.Call(poll, f.Client, &in)
+	hurried := f.end(poll)
 	if err != nil {
+		if hurried && ctx.Err() == nil {
+			return nil
+		}
 		return err
 	}
 	f.Desk.Heard()
@@ -135,15 +140,10 @@ func (f *Follower) at() (incarnation string, revision uint64) {
 func (f *Follower) behind(revision uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.kept != revision || f.failed
+	return f.older(revision)
 }
 
-// awaited reports whether somebody waits for a change.
-func (f *Follower) awaited() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.changed != nil
-}
+func (f *Follower) older(revision uint64) bool { return f.kept != revision || f.failed }
 
 // save writes the world, where it changed, and wakes who waits for it: at once if it
 // must or somebody waits. A disk that does not take it is no reason to serve less.
@@ -181,29 +181,5 @@ func (f *Follower) keep(revision uint64, err error) {
 	if f.changed != nil {
 		close(f.changed)
 		f.changed = nil
-	}
-}
-
-// Wait waits until the world has a revision and was written, or ctx ends.
-func (f *Follower) Wait(ctx context.Context, revision uint64) error {
-	for {
-		if _, at := f.at(); at >= revision {
-			f.save(true) // it came before somebody waited for it
-		}
-		f.mu.Lock()
-		if f.kept >= revision {
-			f.mu.Unlock()
-			return nil
-		}
-		if f.changed == nil {
-			f.changed = make(chan struct{})
-		}
-		changed := f.changed
-		f.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
 	}
 }

@@ -3,11 +3,13 @@ package booting
 import (
 	"context"
 	"io/fs"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -287,5 +289,54 @@ func TestFollowerServesWithoutADisk(t *testing.T) {
 		if _, err := os.Stat(file); !os.IsNotExist(err) && err != fs.ErrNotExist {
 			t.Error(err)
 		}
+	})
+}
+
+// quietFeed is a control plane whose polls bring no news, and last as long as they may.
+type quietFeed struct{ *plane }
+
+func (q quietFeed) RoundTrip(r *http.Request) (*http.Response, error) {
+	wait, _ := time.ParseDuration(r.URL.Query().Get("wait"))
+	select {
+	case <-time.After(wait):
+		return q.plane.RoundTrip(r)
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+// Who waits for a revision that changed no boot record, such as that of a setup that
+// failed, does not wait for the feed's next news, which may be half a minute away.
+func TestWaitingForARevisionWithoutNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlane()
+		var head atomic.Uint64
+		head.Store(7)
+		p.on("/v1/booter/changes", func([]byte) (any, error) {
+			return api.BootDelta{Incarnation: "i1", Revision: head.Load()}, nil
+		})
+		f := &Follower{Client: &api.Client{Base: "http://plane", HTTP: &http.Client{Transport: quietFeed{p}}}, Desk: newDesk(t, place(), time.Now), File: filepath.Join(t.TempDir(), "site.json"), Log: quiet}
+		f.keep(7, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() { f.Run(ctx) })
+		time.Sleep(10 * time.Second)
+		head.Store(8)
+		began := time.Now()
+		if err := f.Wait(ctx, 8); err != nil || time.Since(began) > time.Second {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		brief, end := context.WithTimeout(ctx, time.Second)
+		defer end()
+		if err := f.Wait(brief, 99); err == nil {
+			t.Error("it is there before it was")
+		}
+		polls := p.count("/v1/booter/changes")
+		time.Sleep(5 * time.Minute)
+		if n := p.count("/v1/booter/changes") - polls; n > 12 {
+			t.Errorf("%d polls in five minutes in which nobody waits", n)
+		}
+		cancel()
+		all.Wait()
 	})
 }

@@ -114,4 +114,3 @@ func TestStrangeNamesCostNothing(t *testing.T) {
 		t.Error("the folder was looked at")
 	}
 }
-
