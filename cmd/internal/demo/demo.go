@@ -56,11 +56,16 @@ func (l *lab) lives(ctx context.Context) error {
 	for _, m := range l.machines {
 		m.on(ctx)
 	}
-	if err := l.until(ctx, "approved"); err != nil {
+	if l.trouble.on != nil {
+		if err := l.trouble.on(ctx, l); err != nil {
+			return err
+		}
+	}
+	if err := l.until(ctx, len(l.machines)); err != nil {
 		return err
 	}
 	l.say("site", "checked", fmt.Sprintf("%d machines are approved", len(l.machines)))
-	if err := l.lowestAddresses(ctx); err != nil {
+	if err := l.lowestAddresses(ctx, l.free); err != nil {
 		return err
 	}
 	if err := l.disksAsPlanned(); err != nil {
@@ -69,29 +74,19 @@ func (l *lab) lives(ctx context.Context) error {
 	return l.retire(ctx)
 }
 
-// until approves each machine that waits for it, until all are in a state.
-func (l *lab) until(ctx context.Context, state string) error {
-	left := map[*machine]bool{}
-	for _, m := range l.machines {
-		left[m] = true
-	}
-	for len(left) > 0 {
+// until approves each machine that waits for it, until so many were approved.
+func (l *lab) until(ctx context.Context, n int) error {
+	for len(l.done) < n {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case m := <-l.news:
 			switch m.row() {
-			case state:
-				delete(left, m)
+			case "approved":
+				l.done[m] = true
 			case "awaiting_setup":
-				if err := l.mend(ctx, m); err != nil {
-					return err
-				}
-				if err := l.approve(ctx, m); err != nil {
+				if err := l.approving(ctx, m); err != nil {
 					return fmt.Errorf("%s: %w", m.name(), err)
-				}
-				if err := l.after(ctx); err != nil {
-					return err
 				}
 			}
 		}
@@ -105,44 +100,71 @@ func (l *lab) setup(m *machine) api.SetupRequest {
 		Disks: []disklayout.Selector{{Serial: m.disk.Disk.Serial}}, ESP: 64 << 20, Root: 256 << 20}}
 }
 
+// asked is who asks for what.
+type asked struct {
+	who   string
+	as    *api.Client
+	setup api.SetupRequest
+}
+
 // approve looks at the plan, and approves what it saw.
 func (l *lab) approve(ctx context.Context, m *machine) error {
-	ref := api.RegistrationRef{Server: m.uuid}
-	p, err := api.RegistrationPlan.Call(ctx, l.operator, &api.PlanSetup{RegistrationRef: ref, Body: l.setup(m)})
+	ada := asked{"ada", l.operator, l.setup(m)}
+	p, err := l.plan(ctx, m, ada)
 	if err != nil {
 		return err
 	}
-	in := api.ApproveSetup{RegistrationChange: api.RegistrationChange{RegistrationRef: ref}}
-	in.Body.SetupRequest, in.Body.ShownPlan, in.Body.AgentKey, in.Body.MACs = l.setup(m), p.Digest, p.AgentKey, p.MACs
-	m.mu.Lock()
-	m.plan = *p.Layout // before the call: its answer may be lost
-	m.mu.Unlock()
-	if _, err := api.RegistrationApproveSetup.Call(ctx, l.operator, &in); err != nil {
+	m.planned(*p.Layout) // before the call: its answer may be lost
+	return l.confirm(ctx, m, ada, p)
+}
+
+// plan has the site plan a setup.
+func (l *lab) plan(ctx context.Context, m *machine, a asked) (api.SetupPlan, error) {
+	return api.RegistrationPlan.Call(ctx, a.as, &api.PlanSetup{RegistrationRef: api.RegistrationRef{Server: m.uuid}, Body: a.setup})
+}
+
+// confirm approves a plan that was shown.
+func (l *lab) confirm(ctx context.Context, m *machine, a asked, p api.SetupPlan) error {
+	in := api.ApproveSetup{RegistrationChange: api.RegistrationChange{RegistrationRef: api.RegistrationRef{Server: m.uuid}}}
+	in.Body.SetupRequest, in.Body.ShownPlan, in.Body.AgentKey, in.Body.MACs = a.setup, p.Digest, p.AgentKey, p.MACs
+	if _, err := api.RegistrationApproveSetup.Call(ctx, a.as, &in); err != nil {
 		return err
 	}
-	l.say(m.name(), "approve", "ada approves plan "+p.Digest[:16]+" for agent key "+p.AgentKey[:16]+":\n"+strings.TrimSpace(p.Text))
+	l.say(m.name(), "approve", a.who+" approves plan "+p.Digest[:16]+" for agent key "+p.AgentKey[:16]+":\n"+strings.TrimSpace(p.Text))
 	return nil
 }
 
 // retire disables the machines, resets and deletes them.
 func (l *lab) retire(ctx context.Context) error {
 	for _, m := range l.machines {
-		in := api.RegistrationChange{RegistrationRef: api.RegistrationRef{Server: m.uuid}}
-		if _, err := api.RegistrationDisable.Call(ctx, l.operator, &in); err != nil {
-			return fmt.Errorf("%s: %w", m.name(), err)
+		if err := l.retireOne(ctx, m); err != nil {
+			return err
 		}
-		l.say(m.name(), "disabled", "its keys are revoked in the same commit")
-		m.cut()
-		if _, err := api.RegistrationFactoryReset.Call(ctx, l.operator, &in); err != nil {
-			return fmt.Errorf("%s: %w", m.name(), err)
-		}
-		l.say(m.name(), "reset", "back to awaiting_setup; nothing is destroyed by that")
-		if _, err := api.RegistrationDelete.Call(ctx, l.operator, &in); err != nil {
-			return fmt.Errorf("%s: %w", m.name(), err)
-		}
-		l.say(m.name(), "deleted", "its boot record is decommissioned: silence from now on")
 	}
 	return l.judge(ctx)
+}
+
+// retireOne retires a machine that is not.
+func (l *lab) retireOne(ctx context.Context, m *machine) error {
+	if m.retired {
+		return nil
+	}
+	m.retired = true
+	in := api.RegistrationChange{RegistrationRef: api.RegistrationRef{Server: m.uuid}}
+	if _, err := api.RegistrationDisable.Call(ctx, l.operator, &in); err != nil {
+		return fmt.Errorf("%s: %w", m.name(), err)
+	}
+	l.say(m.name(), "disabled", "its keys are revoked in the same commit")
+	m.cut()
+	if _, err := api.RegistrationFactoryReset.Call(ctx, l.operator, &in); err != nil {
+		return fmt.Errorf("%s: %w", m.name(), err)
+	}
+	l.say(m.name(), "reset", "back to awaiting_setup; nothing is destroyed by that")
+	if _, err := api.RegistrationDelete.Call(ctx, l.operator, &in); err != nil {
+		return fmt.Errorf("%s: %w", m.name(), err)
+	}
+	l.say(m.name(), "deleted", "its boot record is decommissioned: silence from now on")
+	return nil
 }
 
 // An Invalid reports an option that cannot be meant.

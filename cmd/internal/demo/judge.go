@@ -21,6 +21,9 @@ func (*Broken) Code() string { return "CONFLICT" }
 
 // judge looks at what is left when all machines are gone.
 func (l *lab) judge(ctx context.Context) error {
+	if err := l.eachOnce(); err != nil {
+		return err
+	}
 	if err := l.noLiveKey(ctx); err != nil {
 		return err
 	}
@@ -35,7 +38,7 @@ func (l *lab) judge(ctx context.Context) error {
 
 // lowestAddresses holds what was given out against BOOT-7: the lowest of the network,
 // each once.
-func (l *lab) lowestAddresses(ctx context.Context) error {
+func (l *lab) lowestAddresses(ctx context.Context, n int) error {
 	given := map[string]string{}
 	for in := (api.BootList{}); ; {
 		got, err := api.BootListing.Call(ctx, l.operator, &in)
@@ -43,6 +46,9 @@ func (l *lab) lowestAddresses(ctx context.Context) error {
 			return err
 		}
 		for _, b := range got.Boots {
+			if b.Address == "" {
+				continue
+			}
 			if by, twice := given[b.Address]; twice {
 				return &Broken{b.Address + " is given to " + by + " and to " + b.MAC}
 			}
@@ -53,7 +59,10 @@ func (l *lab) lowestAddresses(ctx context.Context) error {
 		}
 	}
 	at := booth
-	for range l.machines {
+	if len(given) != n {
+		return &Broken{fmt.Sprintf("%d addresses are given, want %d", len(given), n)}
+	}
+	for range n {
 		if at = at.Next(); given[at.String()] == "" {
 			return &Broken{"the address " + at.String() + " is free, and higher ones are given"}
 		}
@@ -117,15 +126,39 @@ func (l *lab) disksAsPlanned() error {
 	return nil
 }
 
+// look reads a machine's disk as a stranger would.
+func (m *machine) look() (probe.Found, error) {
+	f, err := os.Open(m.disk.Path)
+	if err != nil {
+		return probe.Found{}, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return probe.Found{}, err
+	}
+	return probe.Look(f, fi.Size(), m.disk.Disk.LogicalSector)
+}
+
+// eachOnce looks at what agents began: an epoch's setup is begun once.
+func (l *lab) eachOnce() error {
+	for _, m := range l.machines {
+		m.mu.Lock()
+		for epoch, n := range m.began {
+			if n > 1 {
+				m.mu.Unlock()
+				return &Broken{fmt.Sprintf("%s began the setup of epoch %d %d times", m.name(), epoch, n)}
+			}
+		}
+		m.mu.Unlock()
+	}
+	return nil
+}
+
 // asPlanned holds the disk against the plan that was approved: its mark says whose it
 // is and that it is done, and its table has the partitions and no others.
 func (m *machine) asPlanned() error {
-	f, err := os.Open(m.disk.Path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	found, err := probe.Look(f, diskSize, m.disk.Disk.LogicalSector)
+	found, err := m.look()
 	if err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func (k *killed) open(ctx context.Context) error {
 		return err
 	}
 	w := process(os.Stderr)
-	l := &lab{world: w, opts: Options{Machines: killedMachines}, dir: k.dir, news: make(chan *machine, 1024), log: discard(), timeline: &timeline{out: discarded{}, now: w.Now, began: w.Now()}}
+	l := &lab{world: w, opts: Options{Machines: killedMachines}, dir: k.dir, news: make(chan *machine, 1024), done: map[*machine]bool{}, files: map[string]string{}, log: discard(), timeline: &timeline{out: discarded{}, now: w.Now, began: w.Now()}}
 	k.l = l
 	l.address = "127.0.0.1:" + freePort(k.t, w, "tcp", "127.0.0.1:0")
 	c := config.Config{Site: "killed", State: filepath.Join(k.dir, "ingotd")}
@@ -149,7 +149,7 @@ func (k *killed) open(ctx context.Context) error {
 	l.pin = strings.TrimSpace(string(out))
 	k.plane.start()
 	l.host = &api.Client{Base: "http://ingotd", HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: unix(c.Listen.Unix)}, Timeout: 10 * time.Second}}
-	for _, step := range []func(context.Context) error{l.signIn, l.stage, l.policy} {
+	for _, step := range []func(context.Context) error{l.signInAda, l.stage, l.policy} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -161,10 +161,10 @@ func (k *killed) openBooter(ctx context.Context) (err error) {
 	l, at := k.l, booth.String()
 	b := config.Booter{Name: "b1", State: filepath.Join(k.dir, "booterd"), Address: booth, Images: filepath.Join(k.dir, "images"), Interfaces: []string{"lo"}}
 	b.Server = config.Server{Address: l.address, Pin: l.pin}
-	if b.Server.BooterKey, err = l.key(ctx, "booter"); err != nil {
+	if b.Server.BooterKey, err = l.key(ctx, "b1", "booter"); err != nil {
 		return err
 	}
-	if b.Server.EnrollKey, err = l.key(ctx, "ur_enroll"); err != nil {
+	if b.Server.EnrollKey, err = l.key(ctx, "b1", "ur_enroll"); err != nil {
 		return err
 	}
 	b.Listen = config.BooterListen{PXE: config.None, Unix: filepath.Join(k.dir, "b.sock")}
@@ -174,7 +174,7 @@ func (k *killed) openBooter(ctx context.Context) (err error) {
 	}{{"udp4", &b.Listen.DHCP}, {"udp4", &b.Listen.TFTP}, {"tcp", &b.Listen.HTTP}, {"tcp", &b.Listen.Session}} {
 		*p.into = at + ":" + freePort(k.t, l.world, p.network, at+":0")
 	}
-	l.dhcp, l.tftp = addrPort(b.Listen.DHCP), addrPort(b.Listen.TFTP)
+	l.booters = []*house{{config: b, dhcp: addrPort(b.Listen.DHCP), tftp: addrPort(b.Listen.TFTP)}}
 	k.booter = k.program("booterd", b, b.Listen.Unix)
 	k.booter.start()
 	return nil

@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/ingotmetal/ingot/booter"
 	"github.com/ingotmetal/ingot/booter/images"
@@ -34,18 +36,38 @@ type lab struct {
 	pin      string
 	host     *api.Client // who is on the control plane's host
 	operator *api.Client
-	dhcp     netip.AddrPort
-	tftp     netip.AddrPort
-	image    string // digest of the disk image
+	image    string            // digest of the disk image
+	files    map[string]string // digests of all that is staged, by file
 	stops    []func() error
 
-	stopPlane, stopBooter func() error
-	booterConfig          config.Booter
-	struck, mended        bool
+	booters   []*house
+	stopPlane func() error
+
+	// What a fault leaves behind.
+	trouble  trouble
+	struck   bool                    // after was done
+	mended   bool                    // an operator did what was to be done
+	replaced atomic.Bool             // a disk was
+	cut      atomic.Pointer[machine] // lost its power
+	ahead    atomic.Int64            // of the site's clocks, in nanoseconds
+	second   *api.Client             // another operator
+	free     int                     // addresses that there are for machines
 
 	machines []*machine
-	news     chan *machine // whose state changed
+	done     map[*machine]bool // that were approved
+	news     chan *machine     // whose state changed
 }
+
+// A house is one booter.
+type house struct {
+	config     config.Booter
+	dhcp, tftp netip.AddrPort
+	run        func(context.Context) error
+	stop       func() error
+}
+
+// now is the time of the site.
+func (l *lab) now() time.Time { return l.world.Now().Add(time.Duration(l.ahead.Load())) }
 
 func (l *lab) say(who, what, detail string) { l.timeline.say(who, what, detail) }
 
@@ -74,7 +96,7 @@ func (m *machine) row() string {
 
 // open starts the site.
 func open(ctx context.Context, w World, o Options, dir string) (*lab, error) {
-	l := &lab{world: w, opts: o, dir: dir, news: make(chan *machine, 4*o.Machines+16),
+	l := &lab{world: w, opts: o, dir: dir, news: make(chan *machine, 4*o.Machines+16), done: map[*machine]bool{}, files: map[string]string{}, free: o.Machines,
 		timeline: &timeline{out: w.Out, json: o.JSON, colour: w.Terminal && !o.JSON, quiet: o.Machines > crowd, now: w.Now, began: w.Now()}}
 	logs, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -82,7 +104,7 @@ func open(ctx context.Context, w World, o Options, dir string) (*lab, error) {
 	}
 	l.stops = append(l.stops, logs.Close)
 	l.log = slog.New(slog.NewTextHandler(logs, nil))
-	for _, step := range []func(context.Context) error{l.startPlane, l.signIn, l.stage, l.policy, l.startBooter} {
+	for _, step := range []func(context.Context) error{l.startPlane, l.signInAda, l.stage, l.policy, l.startBooter} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, l.close())
 		}
@@ -110,7 +132,7 @@ func (l *lab) close() error {
 }
 
 func (l *lab) outside() daemon.Outside {
-	return daemon.Outside{Now: l.world.Now, Entropy: l.world.Entropy, Log: l.log, Listen: l.world.Listen, Dial: l.world.Dial, Packet: l.world.Packet}
+	return daemon.Outside{Now: l.now, Entropy: l.world.Entropy, Log: l.log, Listen: l.world.Listen, Dial: l.world.Dial, Packet: l.world.Packet}
 }
 
 // startPlane starts the control plane.
@@ -161,81 +183,91 @@ func (l *lab) background(run func(context.Context) error, then func() error) (st
 	return stop
 }
 
+func (l *lab) signInAda(ctx context.Context) (err error) {
+	l.operator, err = l.signIn(ctx, "ada")
+	return err
+}
+
 // signIn makes an operator, on the host, and opens a session as that operator.
-func (l *lab) signIn(ctx context.Context) error {
+func (l *lab) signIn(ctx context.Context, name string) (*api.Client, error) {
 	var raw [12]byte
 	if _, err := io.ReadFull(l.world.Entropy, raw[:]); err != nil {
-		return err
+		return nil, err
 	}
 	password := fmt.Sprintf("%x", raw)
 	add := api.AddOperator{}
-	add.Body.Name, add.Body.Password = "ada", api.Secret(password)
+	add.Body.Name, add.Body.Password = name, api.Secret(password)
 	if _, err := api.OperatorAdd.Call(ctx, l.host, &add); err != nil {
-		return err
+		return nil, err
 	}
 	in := api.OpenSession{}
-	in.Body.Operator, in.Body.Password = "ada", api.Secret(password)
+	in.Body.Operator, in.Body.Password = name, api.Secret(password)
 	s, err := api.SessionOpen.Call(ctx, l.host, &in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c := *l.host
 	c.Credential = api.Bearer(s.Token.Show)
-	l.operator = &c
-	l.say("ada", "signed in", "an operator; keys alone approve no setup")
-	return nil
+	l.say(name, "signed in", "an operator; keys alone approve no setup")
+	return &c, nil
+}
+
+// rules are the policy of a demo.
+func (l *lab) rules() api.Policy {
+	return api.Policy{AutoEnroll: true, Network: admin.String(), Gateway: router.String(), Server: booth.String(), EnrollmentImage: "enroll", AnswerOnlyPXE: true}
 }
 
 // policy opens the site to machines.
 func (l *lab) policy(ctx context.Context) error {
-	in := api.SetPolicy{}
-	in.Body = api.Policy{AutoEnroll: true, Network: admin.String(), Gateway: router.String(), Server: booth.String(), EnrollmentImage: "enroll", AnswerOnlyPXE: true}
-	_, err := api.PolicySet.Call(ctx, l.operator, &in)
+	_, err := api.PolicySet.Call(ctx, l.operator, &api.SetPolicy{Body: l.rules()})
 	l.say("ada", "policy", "machines on "+admin.String()+" enroll with image enroll")
 	return err
 }
 
-// startBooter starts the booter, with keys of its own.
+// startBooter starts one more booter, with keys of its own.
 func (l *lab) startBooter(ctx context.Context) error {
-	c := config.Booter{Name: "booter-1", State: filepath.Join(l.dir, "booterd"), Address: booth, Images: filepath.Join(l.dir, "images"),
-		Listen: config.BooterListen{DHCP: booth.String() + ":0", PXE: config.None, TFTP: booth.String() + ":0", HTTP: booth.String() + ":0", Session: booth.String() + ":0", Unix: filepath.Join(l.dir, "b.sock")}}
+	name := fmt.Sprintf("booter-%d", len(l.booters)+1)
+	c := config.Booter{Name: name, State: filepath.Join(l.dir, name), Address: booth, Images: filepath.Join(l.dir, "images"),
+		Listen: config.BooterListen{DHCP: booth.String() + ":0", PXE: config.None, TFTP: booth.String() + ":0", HTTP: booth.String() + ":0", Session: booth.String() + ":0", Unix: filepath.Join(l.dir, name+".sock")}}
 	c.Server = config.Server{Address: l.address, Pin: l.pin}
 	var err error
-	if c.Server.BooterKey, err = l.key(ctx, "booter"); err != nil {
+	if c.Server.BooterKey, err = l.key(ctx, name, "booter"); err != nil {
 		return err
 	}
-	if c.Server.EnrollKey, err = l.key(ctx, "ur_enroll"); err != nil {
+	if c.Server.EnrollKey, err = l.key(ctx, name, "ur_enroll"); err != nil {
 		return err
 	}
-	l.booterConfig = c.Filled()
-	return l.runBooter(ctx)
+	h := &house{config: c.Filled()}
+	h.run = func(ctx context.Context) error { return l.runBooter(ctx, h) }
+	l.booters = append(l.booters, h)
+	return h.run(ctx)
 }
 
-// runBooter runs the booter, at the addresses that it had, if any.
-func (l *lab) runBooter(ctx context.Context) error {
+// runBooter runs a booter, at the addresses that it had, if any.
+func (l *lab) runBooter(ctx context.Context, h *house) error {
 	links := []booter.Link{{Name: "lo", ServerID: booth, Networks: []netip.Prefix{admin}}}
-	h, err := daemon.OpenBooter(ctx, l.booterConfig, links, l.outside())
+	b, err := daemon.OpenBooter(ctx, h.config, links, l.outside())
 	if err != nil {
 		return err
 	}
-	l.dhcp = h.Address()
-	l.tftp, _ = netip.ParseAddrPort(h.TFTP.LocalAddr().String())
-	at := &l.booterConfig.Listen
-	at.DHCP, at.TFTP, at.HTTP, at.Session = l.dhcp.String(), l.tftp.String(), h.HTTP.Addr().String(), h.Session.Addr().String()
-	l.stopBooter = l.background(h.Run, h.Close)
-	l.say("site", "started", "booter at "+booth.String()+": DHCP, TFTP, HTTP and the agents' sessions")
+	h.dhcp = b.Address()
+	h.tftp, _ = netip.ParseAddrPort(b.TFTP.LocalAddr().String())
+	at := &h.config.Listen
+	at.DHCP, at.TFTP, at.HTTP, at.Session = h.dhcp.String(), h.tftp.String(), b.HTTP.Addr().String(), b.Session.Addr().String()
+	h.stop = l.background(b.Run, b.Close)
+	l.say("site", "started", h.config.Name+" at "+booth.String()+": DHCP, TFTP, HTTP and the agents' sessions")
 	return nil
 }
 
 // key mints an API key and keeps it in a file.
-func (l *lab) key(ctx context.Context, scope string) (string, error) {
+func (l *lab) key(ctx context.Context, who, scope string) (string, error) {
 	in := api.MintKey{}
 	in.Body.Scope = scope
 	k, err := api.KeyMint.Call(ctx, l.operator, &in)
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(l.dir, scope+".key")
+	path := filepath.Join(l.dir, who+"-"+scope+".key")
 	return path, os.WriteFile(path, []byte(k.Secret.Show()+"\n"), 0o600)
 }
 
@@ -255,6 +287,9 @@ func (l *lab) stage(ctx context.Context) error {
 		made, err := s.Stage(ctx, i.manifest, sources, nil)
 		if err != nil {
 			return err
+		}
+		for _, f := range made.Files {
+			l.files[f.Name] = f.SHA256
 		}
 		if f, ok := made.File(made.Disk); ok {
 			l.image = "sha256:" + f.SHA256

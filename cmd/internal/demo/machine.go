@@ -34,11 +34,15 @@ type machine struct {
 	state string             // of its row, as the agent heard it
 	plan  disklayout.Plan    // that was approved last
 
-	failed bool // a setup of it was given up
+	failed  bool // a setup of it was given up
+	retired bool
+	at      *house       // the booter that it comes to
+	wrote   func() error // before each write of its disk; nil takes all
+	began   map[uint64]int
 }
 
 func newMachine(l *lab, n int) (*machine, error) {
-	m := &machine{n: n, lab: l, mac: booter.MAC{0x52, 0x54, 0, byte(n >> 16), byte(n >> 8), byte(n)}, uuid: fmt.Sprintf("1d0e0000-0000-4000-8000-%012x", n)}
+	m := &machine{n: n, lab: l, at: l.booters[0], began: map[uint64]int{}, mac: booter.MAC{0x52, 0x54, 0, byte(n >> 16), byte(n >> 8), byte(n)}, uuid: fmt.Sprintf("1d0e0000-0000-4000-8000-%012x", n)}
 	path := filepath.Join(l.dir, "disks", m.name())
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -53,6 +57,20 @@ func newMachine(l *lab, n int) (*machine, error) {
 	rotational := false
 	m.disk = apply.File{Path: path, Disk: disklayout.Disk{Name: "nvme0n1", Serial: fmt.Sprintf("DEMO%06d", n), Model: "ingot demo disk", LogicalSector: 512, PhysicalSector: 4096, Rotational: &rotational, Transport: "nvme"}}
 	return m, f.Close()
+}
+
+// planned notes what was approved for it.
+func (m *machine) planned(p disklayout.Plan) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.plan = p
+}
+
+// gaveUp reports whether a setup of it was given up.
+func (m *machine) gaveUp() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.failed
 }
 
 func (m *machine) name() string { return fmt.Sprintf("m%03d", m.n) }
@@ -70,7 +88,7 @@ func (m *machine) on(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.off, m.gone = cancel, make(chan struct{})
+	m.off, m.gone, m.state = cancel, make(chan struct{}), ""
 	m.lab.say(m.name(), "power", "on: the first DISCOVER makes it known, the next ones are answered")
 	m.lab.all.Go(func() {
 		defer close(m.gone)
@@ -94,7 +112,7 @@ func (m *machine) cut() {
 
 // life is from power on to a restart.
 func (m *machine) life(ctx context.Context) error {
-	f := &firmware.Firmware{MAC: m.mac, UUID: firmware.UUID(m.uuid), Relay: m.relay(), Link: admin.Addr(), DHCP: m.lab.dhcp, TFTP: m.lab.tftp, Now: m.lab.world.Now, Packet: m.lab.world.Packet, Dial: m.lab.world.DialFrom,
+	f := &firmware.Firmware{MAC: m.mac, UUID: firmware.UUID(m.uuid), Relay: m.relay(), Link: admin.Addr(), DHCP: m.at.dhcp, TFTP: m.at.tftp, Now: m.lab.world.Now, Packet: m.lab.world.Packet, Dial: m.lab.world.DialFrom,
 		Told: func(what, detail string) { m.lab.say(m.name(), what, detail) }}
 	b, err := f.Boot(ctx)
 	if err != nil {
@@ -119,7 +137,9 @@ func (m *machine) life(ctx context.Context) error {
 // alive is a machine as its agent sees it.
 type alive struct {
 	*machine
-	last map[string]bool // steps that were shown
+	last  map[string]bool // steps that were shown
+	epoch uint64          // of the setup that is shown
+	waits bool            // it has announced itself; approved is what it is after its restart
 }
 
 func (a *alive) UUID() (string, error) { return a.uuid, nil }
@@ -128,7 +148,7 @@ func (a *alive) NICs() ([]agent.NIC, error) {
 	return []agent.NIC{{Name: "eth0", MAC: a.mac.String()}}, nil
 }
 
-func (a *alive) Disks() ([]apply.Source, error) { return []apply.Source{a.disk}, nil }
+func (a *alive) Disks() ([]apply.Source, error) { return []apply.Source{watched{a.disk, a.wrote}}, nil }
 
 func (a *alive) Facts() map[string]any { return map[string]any{"product": "ingot demo machine"} }
 
@@ -143,12 +163,16 @@ func (a *alive) Restart() error {
 func (a *alive) told(t agent.Told) {
 	switch t.What {
 	case "progress":
+		a.begins(t.Epoch)
 		if !a.last[t.Step] {
 			a.last[t.Step] = true
 			a.lab.say(a.name(), "install", t.Step)
 		}
 	case "state":
-		a.lab.heard(a.machine, t.State)
+		a.waits = a.waits || t.State != "approved"
+		if !a.waits || t.State != "approved" {
+			a.lab.heard(a.machine, t.State)
+		}
 	case "approved":
 		a.lab.say(a.name(), "sentinel", "the disk is written and read back")
 	case "failed":
@@ -156,5 +180,15 @@ func (a *alive) told(t agent.Told) {
 		a.mu.Lock()
 		a.state, a.failed = "", true // what it hears next is news
 		a.mu.Unlock()
+	}
+}
+
+// begins counts the setups that begin, by epoch.
+func (a *alive) begins(epoch uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.epoch != epoch {
+		a.epoch = epoch
+		a.began[epoch]++
 	}
 }
