@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -24,18 +26,18 @@ cd "$OLDPWD"
 `
 
 // onMachine runs the page's noded on a machine that is not this one: with firmware and
-// password files of its own.
+// password files of its own, and with what the unit leaves root.
 const onMachine = `#!/bin/sh
 exec unshare --mount sh -c 'set -e
 mount --bind /srv/ingot/firmware /sys
 mount --bind /srv/ingot/etc /etc
-exec /srv/ingot/noded "$@"' noded "$@"
+exec setpriv --bounding-set=-all,CAPS /srv/ingot/noded "$@"' noded "$@"
 `
 
 // TestTheGuideRuns runs every command of the page, in its order, with the real programs
 // in a folder of its own, and boots the image that it builds.
 func TestTheGuideRuns(t *testing.T) {
-	needs(t, map[string]string{"unshare": "util-linux", "ip": "iproute2", "chroot": "coreutils", "busybox": "busybox", "openssl": "openssl"})
+	needs(t, map[string]string{"unshare": "util-linux", "ip": "iproute2", "chroot": "coreutils", "busybox": "busybox", "setpriv": "util-linux", "openssl": "openssl"})
 	home := t.TempDir()
 	build(t, home)
 	machine(t, home)
@@ -64,7 +66,7 @@ func build(t *testing.T, home string) {
 	if _, err := exec.LookPath("cpio"); err != nil {
 		file(t, filepath.Join(home, "bin/cpio"), "#!/bin/sh\nexec busybox cpio \"$@\"\n")
 	}
-	file(t, filepath.Join(home, "bin/noded"), strings.ReplaceAll(onMachine, "/srv/ingot", home))
+	file(t, filepath.Join(home, "bin/noded"), strings.NewReplacer("/srv/ingot", home, "CAPS", capabilities(t)).Replace(onMachine))
 	names, _ := filepath.Glob(filepath.Join(home, "bin", "*"))
 	for _, name := range names {
 		if err := os.Chmod(name, 0o755); err != nil {
@@ -90,7 +92,28 @@ func machine(t *testing.T, home string) {
 	if err := os.Rename(firmware(t), filepath.Join(home, "firmware")); err != nil {
 		t.Fatal(err)
 	}
-	file(t, filepath.Join(home, "etc/shadow"), "root:*:19000:0:99999:7:::\n")
+	shadow := file(t, filepath.Join(home, "etc/shadow"), "root:*:19000:0:99999:7:::\n")
+	if err := errors.Join(os.Chown(shadow, 0, 42), os.Chmod(shadow, 0)); err != nil { // as some distributions have it
+		t.Fatal(err)
+	}
+}
+
+// capabilities are those that the unit leaves, as setpriv names them.
+func capabilities(t *testing.T) string {
+	t.Helper()
+	unit, err := os.ReadFile("../../contrib/systemd/noded.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^CapabilityBoundingSet=(.*)$`).FindSubmatch(unit)
+	if m == nil {
+		t.Fatal("the unit says nothing of capabilities")
+	}
+	var out []string
+	for name := range strings.FieldsSeq(string(m[1])) {
+		out = append(out, "+"+strings.ToLower(strings.TrimPrefix(name, "CAP_")))
+	}
+	return strings.Join(out, ",")
 }
 
 // rooted holds the machine's shadow file against what the operator set.
@@ -98,6 +121,10 @@ func rooted(t *testing.T, home string) {
 	t.Helper()
 	shadow, err := os.ReadFile(filepath.Join(home, "etc/shadow"))
 	hash, err2 := os.ReadFile(filepath.Join(home, "root.hash"))
+	info, err3 := os.Stat(filepath.Join(home, "etc/shadow"))
+	if err3 != nil || info.Mode().Perm() != 0 {
+		t.Errorf("the file's mode: %v, %v", info, err3)
+	}
 	if err != nil || err2 != nil || !strings.HasPrefix(string(shadow), "root:"+strings.TrimSpace(string(hash))+":") {
 		t.Errorf("the root password is not the operator's: %v, %v", err, err2)
 	}
