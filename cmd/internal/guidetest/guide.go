@@ -3,11 +3,13 @@
 package guidetest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -86,13 +88,16 @@ func (p Page) Write(t testing.TB, dir string) {
 	}
 }
 
+// Patience is how long a script may take, of which some commands wait for something.
+const Patience = 3 * time.Minute
+
 // Start is the beginning of a script that ends at its first failure, and its jobs with
 // it.
 const Start = "set -e -o pipefail -m\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
 
 // Run runs a script with bash in the folder work, with the programs of home/bin first
 // and home as the home folder, and returns what it said. Where it fails, the test does,
-// with the ends of home's logs.
+// with the ends of home's logs; so it does after [Patience].
 func Run(t testing.TB, home, work, script string) string {
 	t.Helper()
 	bash, err := exec.LookPath("bash")
@@ -103,8 +108,11 @@ func Run(t testing.TB, home, work, script string) string {
 	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), bash, "-x", file)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bash, "-x", file)
 	cmd.Dir, cmd.WaitDelay = work, 10*time.Second
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // so that its jobs end too
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "PATH="+filepath.Join(home, "bin")+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
