@@ -119,8 +119,12 @@ func (n Network) Configure(ctx context.Context, c agent.Config) error {
 	return n.Up(ctx, Wanted{MAC: c.MAC, Address: c.Address, Gateway: c.Gateway})
 }
 
-// linkPoll is how often the interfaces are looked at.
-const linkPoll = 100 * time.Millisecond
+// How often the interfaces are looked at, and how long nothing is said of what lacks: a
+// cable needs some seconds.
+const (
+	linkPoll  = 100 * time.Millisecond
+	linkQuiet = 5 * time.Second
+)
 
 // Up does what Decide says until nothing lacks. It may be called again: what is done
 // stays, and MTUs are left alone. The error is *Unset, or what lacked for too long.
@@ -129,13 +133,19 @@ func (n Network) Up(ctx context.Context, w Wanted) error {
 	if patience == 0 {
 		patience = 30 * time.Second
 	}
-	for until := n.Now().Add(patience); ; {
+	began, told := n.Now(), false
+	for {
 		lacks, err := n.once(w)
 		if err != nil || lacks == nil {
 			return err
 		}
-		if !n.Now().Before(until) || !pause.For(ctx, linkPoll) {
+		waited := n.Now().Sub(began)
+		if waited >= patience || !pause.For(ctx, linkPoll) {
 			return lacks
+		}
+		if waited > linkQuiet && !told {
+			told = true
+			n.Log.Warn("the network is waited for", "up_to", patience.String(), "lacks", lacks)
 		}
 	}
 }

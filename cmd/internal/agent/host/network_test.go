@@ -128,7 +128,13 @@ func TestUp(t *testing.T) {
 func TestUpGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, from := booted(time.Hour), time.Now()
-		err := w.network().Up(t.Context(), wanted)
+		var log strings.Builder
+		n := w.network()
+		n.Log = slog.New(slog.NewTextHandler(&log, nil))
+		err := n.Up(t.Context(), wanted)
+		if strings.Count(log.String(), "waited for") != 1 || !strings.Contains(log.String(), "eth0 has no carrier") {
+			t.Errorf("meanwhile it says %s", log.String())
+		}
 		if e, ok := errors.AsType[*host.NoCarrier](err); !ok || e.Code() != "UNAVAILABLE" || e.Link != "eth0" || time.Since(from) != 30*time.Second {
 			t.Errorf("%v after %s", err, time.Since(from))
 		}
