@@ -55,6 +55,9 @@ func needs(t *testing.T, programs map[string]string) {
 			missing(t, name+" is missing: apt-get install "+debian)
 		}
 	}
+	if out, err := exec.Command("unshare", "--net", "--mount", "--pid", "--fork", "true").CombinedOutput(); err != nil {
+		missing(t, fmt.Sprintf("no namespaces can be made here: %v %s", err, out))
+	}
 }
 
 // TestFirstProcess runs noded as the first process of namespaces, in an image that has
@@ -80,7 +83,7 @@ func firstLife(t *testing.T, root string) {
 	cmd := exec.Command("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", enter, "enter", root, firmware(t), cmdline)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
-		missing(t, "no namespaces can be made here: "+err.Error())
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()

@@ -21,6 +21,9 @@
 // once more, so that it does not stay in the image that sets machines up. A key that is dead ends that, with a line in the log, and the agent
 // announces again.
 //
+// That session also tells the hash of the root password that an operator set (BOOT-3,
+// REG-16), which goes to [Agent.SetRoot] and nowhere else.
+//
 // A hand-installed machine registers (REG-2): see [Agent.Register].
 //
 // Everything from outside is an argument: the [Machine], the dialer, the clock and
