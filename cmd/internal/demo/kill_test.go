@@ -70,6 +70,13 @@ func (p *program) kill() {
 // setting_up for its deadline because the answer that had its bundle was lost
 // (EDGE-6).
 func TestDaemonsAreKilled(t *testing.T) {
+	seed := killSeed(t)
+	k := &killed{t: t, dir: folder(t), bin: daemons(t), chance: rand.New(rand.NewPCG(seed, 0))}
+	k.live(t.Context())
+}
+
+// daemons builds both, and returns the folder that they are in.
+func daemons(t *testing.T) string {
 	bin := t.TempDir()
 	for _, name := range []string{"ingotd", "booterd"} {
 		build := exec.Command("go", "build", "-o", filepath.Join(bin, name), "github.com/ingotmetal/ingot/cmd/"+name)
@@ -78,13 +85,17 @@ func TestDaemonsAreKilled(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
+	return bin
+}
+
+// killSeed decides what is killed and when: INGOT_KILL_SEED, or the time.
+func killSeed(t *testing.T) uint64 {
 	seed := uint64(time.Now().UnixNano())
 	if s, err := strconv.ParseUint(os.Getenv("INGOT_KILL_SEED"), 10, 64); err == nil {
 		seed = s
 	}
 	t.Logf("INGOT_KILL_SEED=%d", seed)
-	k := &killed{t: t, dir: folder(t), bin: bin, chance: rand.New(rand.NewPCG(seed, 0))}
-	k.live(t.Context())
+	return seed
 }
 
 type killed struct {

@@ -36,8 +36,9 @@ type machine struct {
 
 	failed  bool // a setup of it was given up
 	retired bool
-	at      *house       // the booter that it comes to
-	wrote   func() error // before each write of its disk; nil takes all
+	at      *house                                       // the booter that it comes to
+	wrote   func() error                                 // before each write of its disk; nil takes all
+	process func(context.Context, firmware.Booted) error // runs its agent; nil runs it in this process
 	began   map[uint64]int
 }
 
@@ -117,6 +118,9 @@ func (m *machine) life(ctx context.Context) error {
 	b, err := f.Boot(ctx)
 	if err != nil {
 		return err
+	}
+	if m.process != nil {
+		return m.process(ctx, b)
 	}
 	c, _, err := agent.ParseCmdline(b.Cmdline)
 	if err != nil {
