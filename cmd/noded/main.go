@@ -61,6 +61,7 @@ func first(w command.World) {
 	if err != nil {
 		log.Error("a filesystem is missing", "error", err)
 	}
+	_ = host.LoadModules(os.DirFS("/"), host.Insert, log) // it logs what fails; what needs it fails by itself
 	var reaper sync.WaitGroup
 	reaper.Go(func() { host.Reap(context.Background(), log) })
 	command.First(context.Background(), w)

@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"time"
@@ -19,6 +20,9 @@ func Mount() error { return errors.ErrUnsupported }
 
 // Reap is for Linux.
 func Reap(ctx context.Context, _ *slog.Logger) { <-ctx.Done() }
+
+// Insert is for Linux.
+func Insert(fs.File) error { return errors.ErrUnsupported }
 
 // Set is for Linux.
 func Set(Step) error { return errors.ErrUnsupported }
