@@ -31,6 +31,7 @@ type Desk struct {
 	policy  *booter.Policy
 	pointer bootscript.Site
 	staged  map[string]string
+	boots   map[string]map[booter.Platform]bool // of what is staged
 	memory  *booter.Memory
 	history *history
 	seen    Seen
@@ -54,7 +55,7 @@ func (d *Desk) Change(fn func(*World) *World) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.world = fn(d.world)
-	d.policy = d.place.policy(d.world.Policy, d.staged)
+	d.policy = d.place.policy(d.world.Policy, d.boots)
 	for mac := range d.seen.by {
 		if s, ok := d.world.boots[mac]; ok && s.rec.Address.IsValid() {
 			d.seen.Forget(mac)
@@ -76,9 +77,14 @@ func (d *Desk) Restage() (changed bool, err error) {
 
 func (d *Desk) restage() {
 	d.staged = d.store.Staged()
+	d.boots = make(map[string]map[booter.Platform]bool, len(d.staged))
+	for name := range d.staged {
+		i, _ := d.store.Image(name) // one that went meanwhile boots nothing
+		d.boots[name] = i.Platforms()
+	}
 	loader, _ := d.store.Image(d.place.Loader) // without it there are no first boot programs
 	d.pointer = d.place.pointer(loader.Manifest)
-	d.policy = d.place.policy(d.world.Policy, d.staged)
+	d.policy = d.place.policy(d.world.Policy, d.boots)
 }
 
 // Answer decides the reply to a packet, and remembers it; see [dhcp4.Server].

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/booter"
+	"github.com/ingotmetal/ingot/booter/bootscript"
+	"github.com/ingotmetal/ingot/booter/images"
 	"github.com/ingotmetal/ingot/cmd/api"
 )
 
@@ -168,6 +170,38 @@ func TestAnswer(t *testing.T) {
 }
 
 func textOf(v any) string { return text(v) }
+
+// What has no program for the client's platform is not offered, since its script could
+// not be opened; people are told which image it is.
+func TestOffersOnlyWhatCanBeOpened(t *testing.T) {
+	d := newDesk(t, place(), still, enrolling())
+	stage(t, d.store, images.Manifest{Name: "efi-only", Boots: map[booter.Platform]images.Boots{images.Any: {EFI: "uki.efi"}}}, "uki.efi")
+	if _, err := d.Restage(); err != nil {
+		t.Fatal(err)
+	}
+	d.Change(func(w *World) *World { w.Policy.EnrollmentImage = "efi-only"; return w })
+	bios := message(mac(known), 1, opt(60, []byte("PXEClient:Arch:00000:UNDI:002001")...), opt(93, 0, 0))
+	if _, _, ok := d.Answer(came(bios)); ok || d.Counts()["dhcp/image-unstaged"] != 1 {
+		t.Errorf("BIOS is offered a program of UEFI's: %v", d.Counts())
+	}
+	if a := d.Why(mac(known)); len(a.Silences) != 1 || !strings.Contains(a.Silences[0].Means, "efi-only has no program") {
+		t.Errorf("%+v", a.Silences)
+	}
+	if _, _, ok := d.Answer(came(message(mac(known), 1, pxe...))); !ok {
+		t.Error("x64 is not answered")
+	}
+}
+
+// The words of a site are no longer than what is kept for them: what is staged boots.
+func TestWordsFit(t *testing.T) {
+	p, at, pin := place(), strings.Repeat("h", 253)+":65535", "sha256/"+strings.Repeat("P", 44)
+	p.Session, p.Server, p.SessionPin, p.ServerPin = at, at, pin, pin
+	long := netip.MustParseAddr("255.255.255.255")
+	words, err := p.words(mac(known), booter.Boot{Networking: true}, served{rec: booter.Record{Address: long}}, netip.PrefixFrom(long, 32), long)
+	if n := len(strings.Join(words, " ")); err != nil || len(words) != 7 || n > bootscript.SiteArgs {
+		t.Errorf("%d words of %d bytes, %v", len(words), n, err)
+	}
+}
 
 // A MAC that has a record with an address is no sighting any more.
 func TestAdmittedMACsAreForgotten(t *testing.T) {

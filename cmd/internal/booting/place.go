@@ -33,16 +33,16 @@ type Place struct {
 }
 
 // policy is the site's policy as this booter decides by it.
-func (p Place) policy(site api.Policy, staged map[string]string) *booter.Policy {
+func (p Place) policy(site api.Policy, boots map[string]map[booter.Platform]bool) *booter.Policy {
 	out := &booter.Policy{AnswerAny: !site.AnswerOnlyPXE, UBoot: p.UBoot, Proxy: p.Proxy, ChainClass: p.ChainClass, Links: p.Links,
-		Staged: make(map[string]bool, len(staged)), Enrollment: site.EnrollmentImage, Rescue: site.RescueImage, Limits: p.Limits}
+		Staged: make(map[string]bool, len(boots)), Boots: boots, Enrollment: site.EnrollmentImage, Rescue: site.RescueImage, Limits: p.Limits}
 	if n, err := netip.ParsePrefix(site.Network); err == nil {
 		out.Networks = []netip.Prefix{n}
 	}
 	if a, err := netip.ParseAddr(site.Server); err == nil {
 		out.ServerIDs = []netip.Addr{a}
 	}
-	for name := range staged {
+	for name := range boots {
 		out.Staged[name] = true
 	}
 	return out

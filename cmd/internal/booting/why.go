@@ -63,6 +63,8 @@ func (d *Desk) reasons(rec booter.Record, why []booter.Silence) []account.Silenc
 		out[i] = account.Silence{Silence: string(w), Requirement: r.Req, Means: r.Means, Change: r.Change}
 		if flaw := d.flaw(rec); w == booter.ImageUnstaged && flaw != nil {
 			out[i].Means, out[i].Change = flaw.Error(), "Stage it again."
+		} else if b, why := d.policy.Boot(rec); w == booter.ImageUnstaged && why == "" {
+			out[i].Means, out[i].Change = "The image "+b.Image+" has no program for this client's platform.", "Stage it with one, or set another image."
 		}
 	}
 	return out
