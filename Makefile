@@ -62,7 +62,7 @@ bench:
 	   cd bench && $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(SHORT) -benchtime $(BENCHTIME) -count $(COUNT) ./...; } \
 	| tee /dev/stderr | (cd bench && $(GO) run ./table)
 
-## bench-dora: exchanges of DHCP a second by perfdhcp, beside dnsmasq and Kea where they are installed (root)
+## bench-dora: exchanges of DHCP a second by perfdhcp, beside dnsmasq and Kea where they are installed, and CoreDHCP built from bench (root)
 bench-dora:
 	INGOT_DORA=1 $(GO) test ./cmd/booterd -run '^$$' -bench DORA -benchtime 1x -count 1 -timeout 1h | tee /dev/stderr | (cd bench && $(GO) run ./table)
 
