@@ -30,7 +30,7 @@ func (d *Desk) registry() *prometheus.Registry {
 type gauges struct {
 	desk *Desk
 
-	packets, requests, records, revision, age, sightings, sessions, dropped, unkept *prometheus.Desc
+	packets, requests, records, revision, age, sightings, sessions, dropped, unkept, harmed *prometheus.Desc
 }
 
 func newGauges(d *Desk) gauges {
@@ -47,12 +47,13 @@ func newGauges(d *Desk) gauges {
 		sessions:  desc("sessions", "Sessions of agents that proved their key."),
 		dropped:   desc("boots_dropped_total", "Boots that were not reported, since the control plane was away for too long."),
 		unkept:    desc("unkept", "1 while the state folder does not take what must be kept there: the site, for the time when the control plane is away, or bundles, of which none is then drained. Free space in it.", "what"),
+		harmed:    desc("images_harmed", "Staged images that are not whole, and are not offered. Stage them again."),
 	}
 }
 
 // Describe is for prometheus.Collector.
 func (g gauges) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.packets, g.requests, g.records, g.revision, g.age, g.sightings, g.sessions, g.dropped, g.unkept} {
+	for _, d := range []*prometheus.Desc{g.packets, g.requests, g.records, g.revision, g.age, g.sightings, g.sessions, g.dropped, g.unkept, g.harmed} {
 		out <- d
 	}
 }
@@ -60,7 +61,7 @@ func (g gauges) Describe(out chan<- *prometheus.Desc) {
 // Collect is for prometheus.Collector.
 func (g gauges) Collect(out chan<- prometheus.Metric) {
 	s := g.desk.standing()
-	for d, v := range map[*prometheus.Desc]float64{g.records: float64(s.records), g.revision: float64(s.revision), g.age: s.age.Seconds(), g.sightings: float64(s.sightings), g.sessions: float64(s.sessions)} {
+	for d, v := range map[*prometheus.Desc]float64{g.records: float64(s.records), g.revision: float64(s.revision), g.age: s.age.Seconds(), g.sightings: float64(s.sightings), g.sessions: float64(s.sessions), g.harmed: float64(g.desk.harmed())} {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
 	}
 	out <- prometheus.MustNewConstMetric(g.dropped, prometheus.CounterValue, float64(s.dropped))

@@ -3,7 +3,6 @@ package booting
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
@@ -18,7 +17,7 @@ type Reporter struct {
 	Desk   *Desk
 	Log    *slog.Logger
 
-	staged []string // as told last
+	told offer // last
 }
 
 const (
@@ -119,18 +118,17 @@ func (r *Reporter) boots(ctx context.Context, force bool) (sent bool, err error)
 	d := r.Desk
 	d.mu.Lock()
 	queue := d.served.Take()
-	staged := make([]string, 0, len(d.staged))
-	for name := range d.staged {
-		staged = append(staged, name)
-	}
 	d.mu.Unlock()
-	slices.Sort(staged)
-	disks := d.disks()
-	if len(queue) == 0 && !force && slices.Equal(slices.Concat(staged, disks), r.staged) {
+	now := d.offer()
+	if len(queue) == 0 && !force && now.equal(r.told) {
 		return false, nil
 	}
+	if now.left != r.told.left {
+		r.told.left = now.left
+		r.Log.Warn("not all that is staged is told to the control plane; what the site names comes first", "left_out", now.left, "at_most", maxOffered, "next", "remove images that nobody boots")
+	}
 	in := api.ReportBoots{}
-	in.Body.Booter, in.Body.Boots, in.Body.Staged, in.Body.Disks = d.place.Name, queue, staged, disks
+	in.Body.Booter, in.Body.Boots, in.Body.Staged, in.Body.Disks = d.place.Name, queue, now.staged, now.disks
 	if in.Body.Boots == nil {
 		in.Body.Boots = []api.ServedOnce{}
 	}
@@ -142,6 +140,6 @@ func (r *Reporter) boots(ctx context.Context, force bool) (sent bool, err error)
 		}
 		return true, err
 	}
-	r.staged = slices.Concat(staged, disks)
+	r.told = now
 	return true, nil
 }
