@@ -42,9 +42,11 @@ func (w *rooting) hear(hash api.Secret) {
 	w.news <- hash
 }
 
-// run sets what is heard; what fails is tried again until something newer comes.
+// run sets what is heard; what fails is tried again until something newer comes, and is
+// said once for each reason.
 func (w *rooting) run(ctx context.Context) {
 	var hash api.Secret
+	var said string
 	for {
 		select {
 		case <-ctx.Done():
@@ -55,9 +57,13 @@ func (w *rooting) run(ctx context.Context) {
 		for len(w.news) == 0 {
 			err := w.SetRoot(ctx, hash)
 			if err == nil {
+				said = ""
 				break
 			}
-			w.Log.Error("the root password is not set", "error", err)
+			if ctx.Err() == nil && err.Error() != said {
+				said = err.Error()
+				w.Log.Error("the root password is not set, and tried again", "error", err)
+			}
 			if !wait.wait(ctx) {
 				return
 			}

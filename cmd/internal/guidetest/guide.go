@@ -89,7 +89,7 @@ func (p Page) Write(t testing.TB, dir string) {
 }
 
 // Patience is how long a script may take, of which some commands wait for something.
-const Patience = 3 * time.Minute
+const Patience = 8 * time.Minute
 
 // Start is the beginning of a script that ends at its first failure, and its jobs with
 // it.
