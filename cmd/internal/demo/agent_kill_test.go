@@ -27,7 +27,8 @@ var (
 const plannedWrites = 13
 
 // Agents that are processes are killed at each step of their lives, and at two that a
-// seed decides, beside a control plane and a booter that are processes too.
+// seed decides, beside a control plane and two booters that are processes too. Which
+// booter a machine comes to, life by life, the seed decides as well.
 func TestAgentsAreKilled(t *testing.T) {
 	seed := killSeed(t)
 	k := &killed{t: t, dir: folder(t), bin: daemons(t), chance: rand.New(rand.NewPCG(seed, 0))}
@@ -36,8 +37,7 @@ func TestAgentsAreKilled(t *testing.T) {
 	if err := k.open(ctx); err != nil {
 		t.Fatal(err)
 	}
-	defer k.plane.kill()
-	defer k.booter.kill()
+	defer k.kill()
 	steps := slices.Concat([]string{"", "state:awaiting_setup"}, beforeTheKey, withTheKey)
 	for range 2 {
 		steps = append(steps, fmt.Sprintf("write-%d", 1+k.chance.IntN(plannedWrites)))
@@ -80,6 +80,8 @@ func (k *killed) dying(n int, step string) (*dying, error) {
 	}
 	k.l.machines = append(k.l.machines, m)
 	d := &dying{machine: m, k: k, step: step, journal: filepath.Join(k.dir, m.name()+".journal"), asked: map[uint64]bool{}}
+	chance := rand.New(rand.NewPCG(k.chance.Uint64(), 0)) // its own: lives of machines run beside each other
+	m.power = func() { m.at = k.l.booters[chance.IntN(len(k.l.booters))] }
 	m.process = func(ctx context.Context, b firmware.Booted) error {
 		l := lifeOf{UUID: m.uuid, MAC: m.mac.String(), Disk: m.disk, Address: b.Address, Cmdline: b.Cmdline, Journal: d.journal}
 		if d.lives++; !slices.Contains(d.steps(), step) {

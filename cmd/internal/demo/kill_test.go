@@ -65,7 +65,7 @@ func (p *program) kill() {
 	_ = p.cmd.Wait()
 }
 
-// Control plane and booter are killed at moments that a seed decides, while machines
+// Control plane and two booters are killed at moments that a seed decides, while machines
 // are set up. Every machine ends approved, its disk as it was planned, or waits in
 // setting_up for its deadline because the answer that had its bundle was lost
 // (EDGE-6).
@@ -99,12 +99,13 @@ func killSeed(t *testing.T) uint64 {
 }
 
 type killed struct {
-	t             *testing.T
-	dir, bin      string
-	chance        *rand.Rand
-	l             *lab
-	plane, booter *program
-	kills         int
+	t        *testing.T
+	dir, bin string
+	chance   *rand.Rand
+	l        *lab
+	plane    *program
+	booters  []*program
+	kills    int
 }
 
 const killedMachines = 6
@@ -115,13 +116,13 @@ func (k *killed) live(ctx context.Context) {
 	if err := k.open(ctx); err != nil {
 		k.t.Fatal(err)
 	}
-	defer k.plane.kill()
-	defer k.booter.kill()
+	defer k.kill()
 	for n := range killedMachines {
 		m, err := newMachine(k.l, n+1)
 		if err != nil {
 			k.t.Fatal(err)
 		}
+		m.at = k.l.booters[n%len(k.l.booters)]
 		k.l.machines = append(k.l.machines, m)
 	}
 	for _, m := range k.l.machines {
@@ -152,7 +153,7 @@ func (k *killed) open(ctx context.Context) error {
 	l.address = "127.0.0.1:" + freePort(k.t, w, "tcp", "127.0.0.1:0")
 	c := config.Config{Site: "killed", State: filepath.Join(k.dir, "ingotd")}
 	c.Listen.TCP, c.Listen.Unix = []string{l.address}, filepath.Join(k.dir, "i.sock")
-	k.plane = k.program("ingotd", c, c.Listen.Unix)
+	k.plane = k.program("ingotd", "ingotd", c, c.Listen.Unix)
 	out, err := exec.Command(k.plane.path, "pin", "-c", k.plane.file).Output()
 	if err != nil {
 		return err
@@ -165,34 +166,48 @@ func (k *killed) open(ctx context.Context) error {
 			return err
 		}
 	}
-	return k.openBooter(ctx)
+	for _, name := range []string{"b1", "b2"} {
+		if err := k.openBooter(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (k *killed) openBooter(ctx context.Context) (err error) {
+// kill ends all daemons.
+func (k *killed) kill() {
+	k.plane.kill()
+	for _, b := range k.booters {
+		b.kill()
+	}
+}
+
+func (k *killed) openBooter(ctx context.Context, name string) (err error) {
 	l, at := k.l, booth.String()
-	b := config.Booter{Name: "b1", State: filepath.Join(k.dir, "booterd"), Address: booth, Images: filepath.Join(k.dir, "images"), Interfaces: []string{"lo"}}
+	b := config.Booter{Name: name, State: filepath.Join(k.dir, name), Address: booth, Images: filepath.Join(k.dir, "images"), Interfaces: []string{"lo"}}
 	b.Server = config.Server{Address: l.address, Pin: l.pin}
-	if b.Server.BooterKey, err = l.key(ctx, "b1", "booter"); err != nil {
+	if b.Server.BooterKey, err = l.key(ctx, name, "booter"); err != nil {
 		return err
 	}
-	if b.Server.EnrollKey, err = l.key(ctx, "b1", "ur_enroll"); err != nil {
+	if b.Server.EnrollKey, err = l.key(ctx, name, "ur_enroll"); err != nil {
 		return err
 	}
-	b.Listen = config.BooterListen{PXE: config.None, Unix: filepath.Join(k.dir, "b.sock")}
+	b.Listen = config.BooterListen{PXE: config.None, Unix: filepath.Join(k.dir, name+".sock")}
 	for _, p := range []struct {
 		network string
 		into    *string
 	}{{"udp4", &b.Listen.DHCP}, {"udp4", &b.Listen.TFTP}, {"tcp", &b.Listen.HTTP}, {"tcp", &b.Listen.Session}} {
 		*p.into = at + ":" + freePort(k.t, l.world, p.network, at+":0")
 	}
-	l.booters = []*house{{config: b, dhcp: addrPort(b.Listen.DHCP), tftp: addrPort(b.Listen.TFTP)}}
-	k.booter = k.program("booterd", b, b.Listen.Unix)
-	k.booter.start()
+	l.booters = append(l.booters, &house{config: b, dhcp: addrPort(b.Listen.DHCP), tftp: addrPort(b.Listen.TFTP)})
+	p := k.program("booterd", name, b, b.Listen.Unix)
+	k.booters = append(k.booters, p)
+	p.start()
 	return nil
 }
 
 // program writes a configuration for one of the daemons.
-func (k *killed) program(name string, c any, socket string) *program {
+func (k *killed) program(path, name string, c any, socket string) *program {
 	raw, err := config.Marshal(c)
 	if err != nil {
 		k.t.Fatal(err)
@@ -201,7 +216,7 @@ func (k *killed) program(name string, c any, socket string) *program {
 	if err := os.WriteFile(file, raw, 0o600); err != nil {
 		k.t.Fatal(err)
 	}
-	return &program{t: k.t, path: filepath.Join(k.bin, name), file: file, socket: socket}
+	return &program{t: k.t, path: filepath.Join(k.bin, path), file: file, socket: socket}
 }
 
 // strike kills until ctx ends.
@@ -209,7 +224,7 @@ func (k *killed) strike(ctx context.Context) {
 	for pause.For(ctx, time.Duration(100+k.chance.IntN(500))*time.Millisecond) {
 		p := k.plane
 		if k.chance.IntN(2) == 0 {
-			p = k.booter
+			p = k.booters[k.chance.IntN(len(k.booters))]
 		}
 		p.kill()
 		k.kills++
@@ -221,7 +236,7 @@ func (k *killed) strike(ctx context.Context) {
 // operator whose call is cut asks again.
 func (k *killed) settle(ctx context.Context) (lost int) {
 	approved := map[*machine]bool{}
-	for end := time.Now().Add(40 * time.Second); len(approved) < killedMachines && time.Now().Before(end); {
+	for end := time.Now().Add(50 * time.Second); len(approved) < killedMachines && time.Now().Before(end); {
 		for _, m := range k.l.machines {
 			got, err := api.RegistrationShow.Call(ctx, k.l.operator, &api.RegistrationRef{Server: m.uuid})
 			switch {

@@ -39,6 +39,7 @@ type machine struct {
 	at      *house                                       // the booter that it comes to
 	wrote   func() error                                 // before each write of its disk; nil takes all
 	process func(context.Context, firmware.Booted) error // runs its agent; nil runs it in this process
+	power   func()                                       // before each life; may be nil
 	began   map[uint64]int
 }
 
@@ -113,6 +114,9 @@ func (m *machine) cut() {
 
 // life is from power on to a restart.
 func (m *machine) life(ctx context.Context) error {
+	if m.power != nil {
+		m.power()
+	}
 	f := &firmware.Firmware{MAC: m.mac, UUID: firmware.UUID(m.uuid), Relay: m.relay(), Link: admin.Addr(), DHCP: m.at.dhcp, TFTP: m.at.tftp, Now: m.lab.world.Now, Packet: m.lab.world.Packet, Dial: m.lab.world.DialFrom,
 		Told: func(what, detail string) { m.lab.say(m.name(), what, detail) }}
 	b, err := f.Boot(ctx)
