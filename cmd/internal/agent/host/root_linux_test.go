@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -194,7 +195,9 @@ func TestRootPasswordLock(t *testing.T) {
 			t.Error(err)
 		}
 		hold(unix.F_WRLCK)
-		time.AfterFunc(3*time.Second, func() { hold(unix.F_UNLCK) })
+		var other sync.WaitGroup
+		defer other.Wait()
+		other.Go(func() { time.Sleep(3 * time.Second); hold(unix.F_UNLCK) })
 		from = time.Now()
 		if err := e.set(first); err != nil || e.root() != first.Show() || time.Since(from).Round(time.Second) != 3*time.Second {
 			t.Errorf("once it is free, after %s: %v, %q", time.Since(from), err, e.root())
