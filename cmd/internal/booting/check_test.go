@@ -50,6 +50,7 @@ func TestImagesAreChecked(t *testing.T) {
 			t.Errorf("%d bytes are read at once at a byte a second", i.Size())
 		}
 		time.Sleep(takes/2 + time.Second)
+		synctest.Wait()
 		if d.harmed() != 1 || d.policy.Staged["enroll"] || len(d.wake) != 1 {
 			t.Errorf("%d harmed, staged %v", d.harmed(), d.policy.Staged)
 		}

@@ -28,7 +28,7 @@ func (d *Desk) kept(what string, err error) (news bool) {
 
 // Tell notes a moment of a machine that nobody asked a packet about, for who asks why
 // it gets no further. The same again is one moment, the newest. A MAC that is none, or
-// that nobody heard of, is passed by.
+// that neither a packet nor a record is of, is passed by.
 func (d *Desk) Tell(mac string, m account.Moment) {
 	at, ok := parseMAC(mac)
 	if !ok {
@@ -37,7 +37,8 @@ func (d *Desk) Tell(mac string, m account.Moment) {
 	m.Time = d.now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, heard := d.history.by[at]; heard {
+	_, heard := d.history.by[at]
+	if _, known := d.world.boots[at]; heard || known {
 		d.history.of(at).again(m)
 	}
 }
