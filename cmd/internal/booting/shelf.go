@@ -108,8 +108,8 @@ func (s shelf) load() (map[string]handed, error) {
 	if s == "" {
 		return out, nil
 	}
-	dir, base := filepath.Split(string(s))
-	all, err := os.ReadDir(dir)
+	base := filepath.Base(string(s))
+	all, err := os.ReadDir(filepath.Dir(string(s)))
 	if err != nil {
 		return out, err
 	}

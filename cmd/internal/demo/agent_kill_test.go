@@ -116,7 +116,7 @@ func (d *dying) rests() bool {
 
 // rest approves machines until all rest.
 func (k *killed) rest(ctx context.Context, all []*dying) {
-	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); pause.For(ctx, 200*time.Millisecond) {
+	for end := time.Now().Add(75 * time.Second); time.Now().Before(end); pause.For(ctx, 200*time.Millisecond) {
 		left := 0
 		for _, d := range all {
 			got, err := k.l.show(ctx, d.machine)

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long an operator waits for what must come.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // wait looks again and again until it is so, and reports what was waited for if it
 // never is.
