@@ -71,6 +71,8 @@ var (
 		{"github.com/itchyny/gojq", []string{"cmd/ingot", "cmd/internal"}},
 		{"sigs.k8s.io/yaml", []string{"cmd/ingot", "cmd/internal"}},
 		{"filippo.io/age", []string{"cmd/internal/secrets"}},
+		{"github.com/klauspost/compress", []string{"cmd/internal/imagebuild"}},
+		{"github.com/ulikunitz/xz", []string{"cmd/internal/imagebuild"}},
 		{"golang.org/x/crypto/argon2", []string{"cmd/internal/operators"}},
 		{"golang.org/x/term", []string{"cmd/ingot", "cmd/ingotd", "cmd/internal"}},
 		{"github.com/coreos/go-systemd/v22", []string{"cmd/ingotd", "cmd/daemon", "cmd/internal"}},

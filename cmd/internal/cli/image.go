@@ -17,7 +17,7 @@ const defaultImages = "/var/lib/ingot-booter/images"
 // imageCommand keeps the images that a booter serves, in a folder of this machine.
 func (a *app) imageCommand() *cobra.Command {
 	c := &cobra.Command{Use: "image", Short: "Images that machines boot, in a folder of a booter's host", RunE: a.bare, Args: a.noVerb}
-	c.AddCommand(a.imageList(), a.imageRemove(), a.imageStage(), a.imageVerify())
+	c.AddCommand(a.imageBuild(), a.imageList(), a.imageRemove(), a.imageStage(), a.imageVerify())
 	return c
 }
 
