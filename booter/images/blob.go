@@ -44,17 +44,21 @@ func (s *Store) OpenDigest(sha256 string) (*Blob, error) {
 
 func (s *Store) blob(sum string, size int64) (*Blob, error) {
 	name := blobsDir + "/" + sum
+	gone := &Unknown{What: "file with the digest " + sum + " any more"} // another process removed the image
 	fi, err := s.root.Lstat(name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // another process removed the image
-		return nil, &Unknown{What: "file with the digest " + sum + " any more"}
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, gone
 	case err != nil:
 		return nil, &Failed{s.dir, err}
 	case fi.Mode().IsRegular() && fi.Size() != size:
 		return nil, &Harmed{name, "its size is another"}
 	}
 	f, err := open(s.root, name, fi)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // between the two
+		return nil, gone
+	case err != nil:
 		return nil, &Harmed{name, err.Error()}
 	}
 	return &Blob{f, sum, size, fi.ModTime()}, nil

@@ -41,5 +41,5 @@ func (s *Store) Remove(ctx context.Context, name string) (freed int64, err error
 		return 0, &Failed{s.dir, err}
 	}
 	freed, err = s.sweep()
-	return freed, errors.Join(err, s.refresh())
+	return freed, errors.Join(err, s.Refresh())
 }

@@ -57,7 +57,7 @@ func (s *Store) Stage(ctx context.Context, draft Manifest, sources map[string]So
 		_, _ = s.sweep() // nothing of it stays; else the next one removes it
 		return Image{}, s.roomless(w, err)
 	}
-	if err := s.refresh(); err != nil {
+	if err := s.Refresh(); err != nil {
 		return Image{}, err
 	}
 	return s.Image(draft.Name)
@@ -124,7 +124,7 @@ func (w *staging) publish() error {
 		return w.failed(err)
 	}
 	if err := w.step("named", func() error { return w.sync(imagesDir) }); err != nil {
-		_ = w.refresh()
+		_ = w.Refresh()
 		return w.failed(fmt.Errorf("%s is staged, but a crash may lose it: %w", w.m.Name, err))
 	}
 	_, _ = w.sweep() // of the image before; the next one removes what this leaves

@@ -47,8 +47,10 @@ func (s *Store) Reload() (changed bool, err error) {
 	return true, s.read(marks)
 }
 
-// refresh reads the folder again, whether it changed or not.
-func (s *Store) refresh() error {
+// Refresh reads the folder again, whether it changed or not: an image of which a file
+// is gone or of another size is flawed from then on. What is in the files it does not
+// read; Verify does.
+func (s *Store) Refresh() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	marks, err := s.marks()

@@ -25,7 +25,7 @@ type Result struct {
 //
 // The error is an *[Unknown] where there is no such image, or ctx's.
 func (s *Store) Verify(ctx context.Context, name string, progress func(Progress)) ([]Result, error) {
-	if err := s.refresh(); err != nil {
+	if err := s.Refresh(); err != nil {
 		return nil, err
 	}
 	t := s.now.Load()
@@ -49,7 +49,7 @@ func (s *Store) Verify(ctx context.Context, name string, progress func(Progress)
 		}
 		out = append(out, got...)
 	}
-	return out, s.refresh()
+	return out, s.Refresh()
 }
 
 // A verifying is one call of Verify.
@@ -102,7 +102,7 @@ func (v *verifying) image(i Image) ([]Result, error) {
 
 // gone reports whether another process changed or removed the image meanwhile.
 func (v *verifying) gone(i Image) bool {
-	_ = v.refresh()
+	_ = v.Refresh()
 	now, ok := v.now.Load().find(i.Name)
 	return !ok || now.Digest != i.Digest
 }

@@ -15,7 +15,7 @@ type BootSnapshot struct {
 type ServedBoot struct {
 	BootRecord
 	Networking map[string]string `json:"networking,omitempty"`
-	RootShadow Secret            `json:"root_shadow,omitempty" doc:"root password hash, of an enrolled record alone (BOOT-3)"`
+	RootSet    bool              `json:"root_password_set,omitempty" doc:"an enrolled machine has a root password, which it gets by its own session, and no booter (BOOT-3)"`
 }
 
 // BootChanges is the input of booter.changes.

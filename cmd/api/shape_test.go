@@ -149,7 +149,7 @@ func TestSecrets(t *testing.T) {
 	}
 	same(t, "secrets that go out", out, `
 		registration.register:code registration.register:poll_token registration.status:key registration.acknowledge:key
-		setup.drain:bundle booter.snapshot:boots.root_shadow booter.changes:put.root_shadow
+		setup.drain:bundle 
 		key.mint:secret session.open:token operator.totp:uri`)
 	same(t, "secrets that come in", in, `
 		registration.approve:code registration.root-password:hash

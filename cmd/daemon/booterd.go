@@ -25,7 +25,8 @@ type Booterd struct {
 	Desk *booting.Desk
 	// World is the file that keeps what is known of the site.
 	World string
-	// Bundles is the file that keeps sealed bundles until their machines have them.
+	// Bundles, less .json, begins the names of the files that keep sealed bundles until
+	// their machines have them.
 	Bundles string
 	// Booter and Enroll are clients of the control plane with keys of the scopes
 	// booter and ur_enroll (SET-16).
@@ -61,6 +62,7 @@ func (b *Booterd) Run(ctx context.Context) error {
 	g := &parts{stop: stop}
 	g.run(ctx, follower.Run)
 	g.run(ctx, (&booting.Reporter{Client: b.Booter, Desk: b.Desk, Log: b.Log}).Run)
+	g.run(ctx, (&booting.Checker{Desk: b.Desk, Log: b.Log}).Run)
 	g.run(ctx, setups.Run)
 	b.packets(ctx, g)
 	b.files(ctx, g)

@@ -12,7 +12,7 @@ const (
 	MaxSetLabels  = 64
 	MaxLabelKey   = 128
 	MaxLabelValue = 256
-	MaxRootHash   = 512 // bytes; crypt(5) allows 384, plus its sealing
+	MaxRootHash   = 560 // bytes; crypt(5) allows 384, which seal to 551
 )
 
 // reservedLabel begins the labels that only the system sets (LABEL-2).

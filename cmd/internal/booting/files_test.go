@@ -30,9 +30,9 @@ const held = "02:00:00:00:00:05"
 func fleet() []api.ServedBoot {
 	return []api.ServedBoot{
 		enrolling(),
-		with(boot(owned, "enrolled", "10.78.0.10"), func(b *api.ServedBoot) { b.Image, b.RootShadow = "own", api.Secret(secretHash) }),
+		with(boot(owned, "enrolled", "10.78.0.10"), func(b *api.ServedBoot) { b.Image, b.RootSet = "own", true }),
 		with(boot(rescued, "enrolled", "10.78.0.11"), func(b *api.ServedBoot) {
-			b.Image, b.RootShadow, b.Mode = "own", api.Secret(secretHash), "rescue"
+			b.Image, b.RootSet, b.Mode = "own", true, "rescue"
 			b.Entry = &api.BootNext{Image: "own", Args: "entry=1"}
 		}),
 		boot(shut, "decommissioned", "10.78.0.12"),

@@ -1,9 +1,5 @@
 package booting
 
-import (
-	"context"
-)
-
 // missed takes the error of opening a file that was staged. A store believes what it
 // read of its folder until an image is staged or removed; so where a file is gone or
 // cut, it looks again, and the image is not offered from then on: its machines are
@@ -12,9 +8,7 @@ func (d *Desk) missed(err error) error {
 	if err == nil {
 		return nil
 	}
-	ended, end := context.WithCancel(context.Background())
-	end()
-	_, _ = d.store.Verify(ended, "", nil) // reads the folder anew, and then no file
+	_ = d.store.Refresh() // where it fails, what was known stays
 	if changed, _ := d.Restage(); changed {
 		d.tell()
 	}

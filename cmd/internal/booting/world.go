@@ -88,7 +88,7 @@ func (w *World) drop(mac booter.MAC) {
 // record is a boot record as the decision takes it. What this program does not know
 // it does not serve (EDGE-18).
 func record(b api.ServedBoot) booter.Record {
-	r := booter.Record{State: netboot.State(b.State), Image: b.Image, RootHash: b.RootShadow != "", Rescue: b.Mode == string(netboot.Rescue)}
+	r := booter.Record{State: netboot.State(b.State), Image: b.Image, RootHash: b.RootSet, Rescue: b.Mode == string(netboot.Rescue)}
 	r.Newer = !slices.Contains([]string{"", string(netboot.Normal), string(netboot.Rescue)}, b.Mode)
 	if b.Address != "" {
 		a, err := netip.ParseAddr(b.Address)

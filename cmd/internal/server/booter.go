@@ -33,13 +33,7 @@ func (s *Server) servedBoot(r store.Reader, mac netboot.MAC) (api.ServedBoot, bo
 	if b.Networking != (netboot.Networking{}) {
 		v.Networking = map[string]string{"network": b.Networking.Network.String(), "gateway": addrText(b.Networking.Gateway)}
 	}
-	if reg := &st.Node.Reg; b.State == netboot.Enrolled && reg.Settings.RootHash != "" && b.Owner.Node == string(st.Node.ID) {
-		shadow, err := s.sealer.Open(rootPlace(reg.Server), string(reg.Settings.RootHash))
-		if err != nil {
-			return api.ServedBoot{}, false, err
-		}
-		v.RootShadow = api.Secret(shadow)
-	}
+	v.RootSet = b.State == netboot.Enrolled && st.Node.Reg.Settings.RootHash != "" && b.Owner.Node == string(st.Node.ID)
 	return v, true, nil
 }
 

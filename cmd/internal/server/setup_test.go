@@ -279,12 +279,12 @@ func TestRootPasswordIsNeverReadable(t *testing.T) {
 		t.Error("an answer or the log has it")
 	}
 	snap := ask(s, api.BooterSnapshot, m.booter, &api.Empty{})
-	s.check(len(snap.Boots) == 1 && snap.Boots[0].RootShadow == canary, "the booter has it", snap.Boots)
+	s.check(len(snap.Boots) == 1 && snap.Boots[0].RootSet, "the booter has it", snap.Boots)
 	clearing := &api.SetRootPassword{RegistrationChange: *m.change()}
 	clearing.Body.Clear = true
 	ask(s, api.RegistrationRootPassword, s.ada, clearing)
 	delta := ask(s, api.BooterChanges, m.booter, &api.BootChanges{Incarnation: snap.Incarnation, Revision: snap.Revision})
-	s.check(len(delta.Put) == 1 && delta.Put[0].RootShadow == "", "the booter loses it", delta)
+	s.check(len(delta.Put) == 1 && !delta.Put[0].RootSet, "the booter loses it", delta)
 }
 
 // A plan that cannot be made is a fact about disks, and no failure of ours.
