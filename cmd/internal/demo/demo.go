@@ -17,7 +17,7 @@ func Run(ctx context.Context, w World, o Options) (err error) {
 		return &Invalid{fmt.Sprintf("%d machines", o.Machines), fmt.Sprintf("1 to %d", MaxMachines)}
 	}
 	if !slices.Contains(Faults(), o.Fault) {
-		return &Invalid{"fault " + string(o.Fault), "one of" + strings.ReplaceAll(fmt.Sprint(Faults()[1:]), "[", " ")}
+		return &Invalid{"fault " + string(o.Fault), "one of " + strings.Trim(fmt.Sprint(Faults()[1:]), "[]")}
 	}
 	dir := o.Keep
 	if dir == "" {
