@@ -7,10 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ingotmetal/ingot/booter"
 	"github.com/ingotmetal/ingot/booter/images"
 	"github.com/ingotmetal/ingot/cmd/internal/whole"
 )
@@ -41,6 +44,9 @@ func (b *build) checkPlaces() error {
 	if b.out == "" && b.name == "" {
 		return usage("nothing says where the image goes").then("give --out DIR for files, or --name NAME to stage an image")
 	}
+	if b.name != "" && booter.Gate(b.name) != nil {
+		return usage("%s cannot be the name of an image", quote(b.name)).then("want 1 to 64 letters, digits or . _ -, first alphanumeric")
+	}
 	return nil
 }
 
@@ -55,6 +61,7 @@ type built struct {
 
 // deliver writes the files, and stages them.
 func (b *build) deliver(ctx context.Context, files []built, boots images.Manifest) (*imageView, error) {
+	slices.SortFunc(files, func(x, y built) int { return strings.Compare(x.Name, y.Name) })
 	if b.out != "" {
 		if err := writeAll(b.path(b.out), files); err != nil {
 			return nil, err
@@ -69,7 +76,12 @@ func (b *build) deliver(ctx context.Context, files []built, boots images.Manifes
 		boots.Files = append(boots.Files, images.File{Name: f.Name, SHA256: f.SHA256, Size: f.Size})
 		sources[f.Name] = images.Source{Reader: bytes.NewReader(f.body)}
 	}
-	if err := boots.CheckDraft(); err != nil {
+	return b.stage(ctx, boots, sources)
+}
+
+// stage stages an image.
+func (b *build) stage(ctx context.Context, m images.Manifest, sources map[string]images.Source) (*imageView, error) {
+	if err := m.CheckDraft(); err != nil {
 		return nil, badDraft(err)
 	}
 	s, err := images.Create(b.path(b.dir))
@@ -79,7 +91,7 @@ func (b *build) deliver(ctx context.Context, files []built, boots images.Manifes
 	defer s.Close()
 	bar := b.bar("staging")
 	defer bar.end()
-	i, err := s.Stage(ctx, boots, sources, bar.show)
+	i, err := s.Stage(ctx, m, sources, bar.show)
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +141,22 @@ func (b *build) source(name string, most int64, read func(io.Reader) error) erro
 	return read(&seen{f, bar, images.Progress{File: filepath.Base(name), Total: info.Size()}})
 }
 
+// unreadable names the file with what the system said of it; other errors stay.
+func unreadable(name string, err error) error {
+	if _, coded := errors.AsType[interface {
+		error
+		Code() string
+	}](err); err == nil || coded {
+		return err
+	}
+	return &images.Unreadable{File: name, Err: err}
+}
+
 // file reads one whole.
 func (b *build) file(name string, most int64) (out []byte, err error) {
 	err = b.source(name, most, func(r io.Reader) error {
 		out, err = io.ReadAll(r)
-		return err
+		return unreadable(name, err)
 	})
 	return out, err
 }

@@ -66,6 +66,9 @@ func (b *enrolBuild) run(ctx context.Context) error {
 	if err := images.CheckArgs(b.args); err != nil {
 		return badDraft(err)
 	}
+	if err := b.uki.check(); err != nil {
+		return err
+	}
 	began := b.Now()
 	e, err := b.read()
 	if err != nil {
@@ -77,6 +80,14 @@ func (b *enrolBuild) run(ctx context.Context) error {
 	}
 	files := []built{digested("initrd.img", initrd), digested("vmlinuz", e.Kernel.Image)}
 	boots := images.Manifest{Boots: map[booter.Platform]images.Boots{images.Any: {Kernel: "vmlinuz", Initrds: []string{"initrd.img"}, Args: b.args}}}
+	if b.uki.want {
+		image, err := b.unified(e.Kernel, initrd)
+		if err != nil {
+			return err
+		}
+		files = append(files, digested(ukiName, image))
+		boots.Boots = withUKI(e.Kernel.Arch, boots.Boots[images.Any])
+	}
 	if ctx.Err() != nil {
 		return gaveUp(ctx)
 	}
@@ -114,7 +125,7 @@ func (b *enrolBuild) readKernel() (k imagebuild.Kernel, err error) {
 		}
 		err = b.source(b.kernel, maxPackage, func(r io.Reader) error {
 			k, err = imagebuild.FromPackage(r)
-			return err
+			return unreadable(b.kernel, err)
 		})
 		return k, err
 	}
@@ -125,7 +136,8 @@ func (b *enrolBuild) readKernel() (k imagebuild.Kernel, err error) {
 	if b.modulesDir == "" {
 		return imagebuild.FromFiles(image, nil)
 	}
-	return imagebuild.FromFiles(image, os.DirFS(b.path(b.modulesDir)))
+	k, err = imagebuild.FromFiles(image, os.DirFS(b.path(b.modulesDir)))
+	return k, unreadable(b.modulesDir, err)
 }
 
 // digested is a file that was built.
