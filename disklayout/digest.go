@@ -9,10 +9,11 @@ import (
 // from elsewhere it must be compared with the digest that was approved
 // (SET-14).
 //
-// It covers the layout, the server, the image, each written disk's identity,
-// size and sectors and what dies on it, every place and name of the table or
-// the pool, and the identity and size of each unused disk and why it is unused, and of each warning its kind
-// and disk. It does not cover kernel names and what unused disks hold.
+// It covers the layout, the server, the image, the boot program, each written
+// disk's identity, size and sectors and what dies on it, every place and name of
+// the table or the pool, and the identity and size of each unused disk and why it
+// is unused, and of each warning its kind and disk. It does not cover kernel names
+// and what unused disks hold.
 func (p *Plan) Sum() Digest {
 	e := make(encoder, 0, 512+96*len(p.Disks)+96*len(p.Unused))
 	e.text("ingot disklayout plan 1")
@@ -35,6 +36,9 @@ func (p *Plan) Sum() Digest {
 	for i := range p.Warnings {
 		e.text(p.Warnings[i].Kind)
 		e.text(p.Warnings[i].Serial)
+	}
+	if p.Boot != "" { // a plan without one has the digest that it had before there were any
+		e.text(p.Boot)
 	}
 	return sha256.Sum256(e)
 }

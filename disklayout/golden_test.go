@@ -29,6 +29,10 @@ func frozenPlans() map[string]frozen {
 		q.Overrides = []disklayout.Override{{Serial: "S1", Type: "vfat", UUID: "0A0B-0C0D"}}
 		q.Image = "sha256:6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"
 	})
+	boot := asking(onOne("S1"), func(q *disklayout.Request) {
+		q.Image = "sha256:6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"
+		q.Boot = "sha256:d4735e3a265e16eee03f59718b9b5d03019c07d8b6c51f90da3a666eec13ab35"
+	})
 	big := with(nvme("BIG"), func(d *disklayout.Disk) { d.Size, d.LogicalSector = 30_725_970_923_520, 512 })
 	tank := shelf(6)
 	tank[3].Size += 4096
@@ -43,6 +47,7 @@ func frozenPlans() map[string]frozen {
 		"gpt-30tb":    {req: asking(onOne("BIG"), func(q *disklayout.Request) { q.Root, q.Data = disklayout.Rest, 100*gib }), disks: []disklayout.Disk{big}},
 		"gpt-fixed":   {req: asking(onOne("S1"), func(q *disklayout.Request) { q.ESP, q.Root, q.Data = 260*mib, 8*gib, 64*gib }), disks: []disklayout.Disk{ssd("S1")}},
 		"gpt-rebuilt": {req: override, disks: []disklayout.Disk{old}, stamp: disklayout.Stamp{Server: stamp().Server, Epoch: 8}},
+		"gpt-boot":    {req: boot, disks: []disklayout.Disk{ssd("S1")}},
 		"single":      {req: disklayout.Request{Layout: disklayout.Single, Disks: serials("H00"), Compression: "zstd-3", ImageHasZstd: true}, disks: ownPool},
 		"mirror":      {req: asking(mirrorOf("H00", "H03", "H01", "H02"), func(q *disklayout.Request) { q.Pool = "tank" }), disks: tank},
 		"mirror-3":    {req: asking(mirrorOf("H00", "H01", "H02"), func(q *disklayout.Request) { q.Width, q.Ashift = 3, 9 }), disks: shelf(3)},
@@ -74,6 +79,7 @@ var digests = map[string]string{
 	"gpt-30tb":    "8d05d4d643098b769b3777807d21284c8bf9e70e54f154db692c1c9f3d1a8054",
 	"gpt-4kn":     "e983b376975678e83ba38469e1a76480d61da18b688c95c82ac13bf52b0d0789",
 	"gpt-512":     "9c3099b40c67930500f4b6f8a6fdf282f5516da73b200f75a2db49e182f080a5",
+	"gpt-boot":    "48d075234745c91539d36b27ab3ed90bdc5dd272ff8be6baa68d06c275dda825",
 	"gpt-fixed":   "10cf28b9af70786e1613e832777d2248ebcb4a95af21d7178c326c3114f878f7",
 	"gpt-rebuilt": "413e52634470e0b2dbbf7739529644f584f98439ce30fce3b3190f60a4b98922",
 	"mirror":      "7a0075c11dd95e1564ff59afd535018e6d269076097dbf9a97bc5ba0e475e0fd",

@@ -11,7 +11,8 @@ type Plan struct {
 	Digest   Digest    `json:"digest"`
 	Serials  []string  `json:"serials"` // of Disks, in their order, as announced but for padding
 	Image    string    `json:"image,omitempty"`
-	Disks    []Written `json:"disks"` // in the order of the request's selectors
+	Boot     string    `json:"boot,omitempty"` // what firmware starts from the disk, by its digest
+	Disks    []Written `json:"disks"`          // in the order of the request's selectors
 	Table    *Table    `json:"table,omitempty"`
 	Pool     *Pool     `json:"pool,omitempty"`
 	Unused   []Unused  `json:"unused"`

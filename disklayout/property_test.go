@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ingotmetal/ingot/disklayout"
@@ -214,7 +215,7 @@ func TestSelectorFindsOne(t *testing.T) {
 func TestPlanTravels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		disks := anyFleet(t, 2)
-		req := rapid.SampledFrom([]disklayout.Request{onOne("D0"), {Layout: disklayout.Mirror, Disks: serials("D0", "D1"), Ashift: 13}}).Draw(t, "request")
+		req := rapid.SampledFrom([]disklayout.Request{onOne("D0"), asking(onOne("D0"), func(q *disklayout.Request) { q.Boot = "sha256:" + strings.Repeat("b", 64) }), {Layout: disklayout.Mirror, Disks: serials("D0", "D1"), Ashift: 13}}).Draw(t, "request")
 		p, err := disklayout.Realize(req, disks, stamp())
 		if err != nil {
 			t.Fatal(err)
@@ -227,10 +228,12 @@ func TestPlanTravels(t *testing.T) {
 		if err := json.Unmarshal(raw, &q); err != nil || q.Sum() != p.Digest || q.Digest != p.Digest || q.Render() != p.Render() {
 			t.Fatalf("%v: %s", err, raw)
 		}
-		at := rapid.IntRange(0, len(q.Unused)).Draw(t, "changed")
-		if at == len(q.Unused) {
+		switch at := rapid.IntRange(0, len(q.Unused)+1).Draw(t, "changed"); {
+		case at == len(q.Unused):
 			q.Disks[0].Size++
-		} else {
+		case at > len(q.Unused):
+			q.Boot = strings.TrimSuffix(q.Boot+"b", "bb")
+		default:
 			q.Unused[at].Why = disklayout.TooSmall
 		}
 		if q.Sum() == p.Digest {

@@ -33,7 +33,7 @@ func Realize(req Request, disks []Disk, stamp Stamp) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Layout: req.Layout, Server: stamp.Server, Image: req.Image, Warnings: []Warning{}}
+	p := Plan{Layout: req.Layout, Server: stamp.Server, Image: req.Image, Boot: req.Boot, Warnings: []Warning{}}
 	if err := p.write(&req, chosen, stamp); err != nil {
 		return Plan{}, err
 	}

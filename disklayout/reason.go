@@ -17,6 +17,7 @@ const (
 	WidthInvalid       Reason = "width_invalid"
 	PoolNameInvalid    Reason = "pool_name_invalid"
 	ImageInvalid       Reason = "image_invalid"
+	BootInvalid        Reason = "boot_invalid"     // names no file by its SHA-256
 	OverrideInvalid    Reason = "override_invalid" // names no disk and signature, or nothing that the plan destroys
 	StampInvalid       Reason = "stamp_invalid"
 	Malformed          Reason = "malformed" // JSON or text that is not of its form
@@ -73,6 +74,7 @@ var rules = map[Reason]rule{
 	WidthInvalid:       {"INVALID_INPUT", "SET-4", "give a width of 2 or more that divides the number of disks"},
 	PoolNameInvalid:    {"INVALID_INPUT", "SET-4", "give 1 to 63 letters, digits or _ . : - beginning with a letter, and no word that zpool reserves"},
 	ImageInvalid:       {"INVALID_INPUT", "SET-4", "name the disk image by its digest"},
+	BootInvalid:        {"INVALID_INPUT", "SET-4", "name the boot program by sha256: and 64 hexadecimal digits, lower case"},
 	OverrideInvalid:    {"INVALID_INPUT", "DISK-4", "name a disk that the layout writes and one foreign signature on it, as announced"},
 	StampInvalid:       {"INVALID_INPUT", "REG-9", "plan with the UUID that the machine registered with"},
 	Malformed:          {"INVALID_INPUT", "REG-9", "correct the form; the package's comment has it"},

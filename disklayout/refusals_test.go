@@ -95,6 +95,10 @@ func requestRefusals() map[string]refusal {
 		"pool of a shell":        p(disklayout.PoolNameInvalid, "a;b", func(q R) { q.Pool = "a;b" }),
 		"pool of unicode":        p(disklayout.PoolNameInvalid, "zöne", func(q R) { q.Pool = "zöne" }),
 		"image of controls":      r(disklayout.ImageInvalid, "control", func(q R) { q.Image = "sha256:\n" }),
+		"boot without a digest":  r(disklayout.BootInvalid, "64 hexadecimal", func(q R) { q.Boot = "sha256:d4735e" }),
+		"boot in upper case":     r(disklayout.BootInvalid, "64 hexadecimal", func(q R) { q.Boot = "sha256:" + strings.Repeat("A", 64) }),
+		"boot of another sum":    r(disklayout.BootInvalid, "64 hexadecimal", func(q R) { q.Boot = "sha512:" + strings.Repeat("a", 64) }),
+		"mirror with boot":       p(disklayout.FieldOutOfPlace, "boots nothing", func(q R) { q.Boot = "sha256:" + strings.Repeat("a", 64) }),
 		"override of nothing":    r(disklayout.OverrideInvalid, "names no disk", func(q R) { q.Overrides = []disklayout.Override{{Serial: "S1"}} }),
 		"override not needed":    r(disklayout.OverrideInvalid, "nothing needs", func(q R) { q.Overrides = []disklayout.Override{{Serial: "S1", Type: "ext4"}} }),
 	}

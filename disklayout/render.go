@@ -17,6 +17,9 @@ func (p *Plan) Render() string {
 	if p.Image != "" {
 		fmt.Fprintf(&b, "image   %s\n", plain(p.Image))
 	}
+	if p.Boot != "" {
+		fmt.Fprintf(&b, "boot    %s\n", plain(p.Boot))
+	}
 	p.renderDisks(&b)
 	p.renderTable(&b)
 	p.renderPool(&b)

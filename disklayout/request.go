@@ -33,6 +33,10 @@ type Request struct {
 	// carried into the plan and its digest; that it is staged is for others to
 	// check.
 	Image string `json:"image,omitempty"`
+	// Boot is the digest of a program, sha256: and 64 hexadecimal digits, that firmware
+	// of UEFI starts from the disk, or empty. Only a gpt layout has room for it: it is
+	// the one file of its EFI system partition.
+	Boot string `json:"boot,omitempty"`
 	// Overrides let single foreign signatures die (DISK-4).
 	Overrides []Override `json:"overrides,omitempty"`
 
@@ -104,6 +108,9 @@ func (r *Request) check() error {
 	if !printable(r.Image) {
 		return refuse(ImageInvalid, nil, "the image's digest is over 128 bytes or has control characters")
 	}
+	if r.Boot != "" && !sha256Name(r.Boot) {
+		return refuse(BootInvalid, nil, "the boot program is not named by sha256: and 64 hexadecimal digits")
+	}
 	for i := range r.Disks {
 		if err := r.Disks[i].check(); err != nil {
 			return err
@@ -120,6 +127,12 @@ func (r *Request) check() error {
 	return r.checkPool()
 }
 
+// sha256Name reports whether s names a file by its content.
+func sha256Name(s string) bool {
+	hex, ok := strings.CutPrefix(s, "sha256:")
+	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
+}
+
 // outOfPlace refuses an unknown layout, fields of another, and another number
 // of disks than the layout takes.
 func (r *Request) outOfPlace() error {
@@ -130,8 +143,8 @@ func (r *Request) outOfPlace() error {
 			return refuse(FieldOutOfPlace, nil, "gpt has no pool, width, ashift or compression")
 		}
 	case Single, Mirror:
-		if r.ESP != 0 || r.Root != 0 || r.Data != 0 {
-			return refuse(FieldOutOfPlace, nil, string(r.Layout)+" has no esp, root or data")
+		if r.ESP != 0 || r.Root != 0 || r.Data != 0 || r.Boot != "" {
+			return refuse(FieldOutOfPlace, nil, string(r.Layout)+" has no esp, root or data, and boots nothing")
 		}
 		if r.Layout == Mirror {
 			few, many = 2, MaxDisks

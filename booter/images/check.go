@@ -55,7 +55,7 @@ func (f File) check(draft bool) error {
 }
 
 func (m Manifest) checkBoots() error {
-	if len(m.Boots) == 0 && m.Disk == "" {
+	if len(m.Boots) == 0 && m.Disk == "" && m.ESP == "" {
 		return invalid("boots", "empty, and there is no disk image", "something to boot or to install")
 	}
 	for _, p := range slices.Sorted(maps.Keys(m.Boots)) {
@@ -65,6 +65,9 @@ func (m Manifest) checkBoots() error {
 		if err := m.checkBoot(p, m.Boots[p]); err != nil {
 			return err
 		}
+	}
+	if err := m.names("esp", m.ESP); err != nil {
+		return err
 	}
 	return m.names("disk", m.Disk)
 }

@@ -36,6 +36,9 @@ type Manifest struct {
 	Files []File                    `json:"files"` // by name
 	Boots map[booter.Platform]Boots `json:"boots,omitempty"`
 	Disk  string                    `json:"disk,omitempty"` // the file to install on a disk; "" if there is none
+	// ESP is the program that UEFI firmware starts from an installed disk, such as a
+	// unified kernel image: it is put onto the disk's EFI system partition. "" is none.
+	ESP string `json:"esp,omitempty"`
 }
 
 // A File is a part of an image. In a draft the digest may be "" and the size 0:

@@ -100,6 +100,7 @@ func TestWhatIsNoManifest(t *testing.T) {
 		"a negative size":        func(m *Manifest) { m.Files[0].Size = -1 },
 		"too large":              func(m *Manifest) { m.Files[0].Size = MaxSize + 1 },
 		"too many files":         func(m *Manifest) { m.Files = many(MaxFiles + 1) },
+		"an esp that is no file": func(m *Manifest) { m.ESP = "other.efi" },
 		"a disk that is no file": func(m *Manifest) { m.Disk = "other.img" },
 		"nothing to boot":        func(m *Manifest) { m.Boots, m.Disk = nil, "" },
 		"an unknown platform":    boot("vax", Boots{Kernel: "vmlinuz"}),
@@ -134,6 +135,21 @@ func TestWhatIsNoManifest(t *testing.T) {
 		}
 	}
 	if err := (Manifest{Name: "a", Files: many(MaxFiles), Disk: "f00"}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// An image may be a program for disks alone, and one that has none has the form that
+// it had before.
+func TestESP(t *testing.T) {
+	m := whole()
+	m.ESP = "uki.efi"
+	raw, err := m.Encode()
+	must(t, err)
+	if again, err := Parse(raw); err != nil || again.ESP != "uki.efi" || !strings.HasSuffix(string(raw), `,"disk":"disk.img","esp":"uki.efi"}`+"\n") {
+		t.Errorf("%s, %v", raw, err)
+	}
+	if err := (Manifest{Name: "a", Files: many(1), ESP: "f00"}).Check(); err != nil {
 		t.Error(err)
 	}
 }

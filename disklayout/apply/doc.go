@@ -12,6 +12,9 @@
 //
 // # Order
 //
+// The boot program, where the plan names one, is read whole and held to its digest
+// before all this: one that is another's costs no byte of the disk.
+//
 //  1. What dies: signatures in old partitions, then backup tables, the MBR and
 //     the primary tables, each by the one sector that has its magic. At no time
 //     does that leave a signature of which the plan did not speak.
@@ -19,7 +22,7 @@
 //     that follows is known as this attempt's work, whenever it is cut short.
 //  3. The image, where the plan names one, into the root partition's place. It
 //     is hashed as it is written and again as it is read back.
-//  4. The FAT of the EFI system partition and both arrays of entries.
+//  4. The FAT of the EFI system partition, with the boot program, and both arrays of entries.
 //  5. The backup header, the primary header, the protective MBR: only now can
 //     firmware find anything to start.
 //  6. All is read back from the medium and looked at anew, and the mark says
@@ -38,7 +41,10 @@
 // MBR over 2 TiB to its low bits and counts in sectors of 512 bytes. The FAT is
 // go-diskfs's, made in memory at offset zero and checked against the FAT
 // specification; a size that it gets wrong is cut by clusters until it is right,
-// or refused. The image must be raw, of a size that fits the root partition; what
+// or refused. The boot program that a plan names is put there by this package, under
+// the name that firmware looks for (EFI/BOOT/BOOTX64.EFI, or BOOTAA64.EFI by what it
+// says of its machine), and read back by go-diskfs, whose own folders fsck.fat calls
+// invalid. The image must be raw, of a size that fits the root partition; what
 // lies behind it there is left but for known signatures.
 //
 // A pool is not for this package: its tool is zpool.

@@ -17,6 +17,12 @@ const (
 	ImageMissing     Reason = "image_missing"
 	ImageUnexpected  Reason = "image_unexpected" // the plan names none
 	ImageUnsupported Reason = "image_unsupported"
+	BootMissing      Reason = "boot_missing"
+	BootUnexpected   Reason = "boot_unexpected"  // the plan names none
+	BootUnsupported  Reason = "boot_unsupported" // no program for UEFI
+	BootUnread       Reason = "boot_unread"
+	BootTooLarge     Reason = "boot_too_large"
+	BootMismatch     Reason = "boot_mismatch"
 	Unidentified     Reason = "unidentified" // a disk of the machine does not say what it is
 	Busy             Reason = "busy"
 	NotLooked        Reason = "not_looked"
@@ -47,6 +53,12 @@ var rules = map[Reason]rule{
 	ImageMissing:     {"INVALID_INPUT", "SET-4", "give the image that the plan names"},
 	ImageUnexpected:  {"INVALID_INPUT", "SET-4", "leave the image out, or let a plan that names it be approved"},
 	ImageUnsupported: {"UNSUPPORTED", "SET-4", "name the image by sha256: and 64 hexadecimal digits"},
+	BootMissing:      {"INVALID_INPUT", "SET-4", "give the boot program that the plan names"},
+	BootUnexpected:   {"INVALID_INPUT", "SET-4", "leave the boot program out, or let a plan that names it be approved"},
+	BootUnsupported:  {"UNSUPPORTED", "SET-4", "stage a program for UEFI on amd64 or arm64, such as a unified kernel image, and name it by its digest"},
+	BootUnread:       {"UNAVAILABLE", "SET-4", "let the same attempt install again, with the boot program from its start"},
+	BootTooLarge:     {"INVALID_INPUT", "SET-4", "plan a larger ESP, or take a smaller boot program"},
+	BootMismatch:     {"CONFLICT", "SET-4", "stage the boot program again; nothing was written"},
 	Unidentified:     {"UNAVAILABLE", "DISK-3", "see why the disk does not answer, or take it out; its serial may be that of the plan"},
 	Busy:             {"CONFLICT", "DISK-3", "end what holds the disk: a mount, swap, an array, another install"},
 	NotLooked:        {"UNAVAILABLE", "DISK-4", "repair the disk or choose another; what cannot be read is not empty"},

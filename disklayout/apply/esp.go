@@ -2,6 +2,7 @@ package apply
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/diskfs/go-diskfs/filesystem/fat32"
@@ -19,21 +20,27 @@ const tries = 4
 // maxESP bounds the memory that a FAT is made in: 8 MiB for each of its tables.
 const maxESP = 64 * disklayout.GiB
 
-// esp makes an empty FAT32 for p in memory. Its serial is of p's GUID, so that
-// equal plans give equal bytes.
-func esp(p *disklayout.Part, sector uint32) (pieces, error) {
+// esp makes a FAT32 for p in memory, empty but for boot. Its serial is of p's GUID, so
+// that equal plans give equal bytes.
+func esp(p *disklayout.Part, sector uint32, boot *program) (pieces, error) {
 	if p.Size > maxESP {
 		return nil, refuse(ESPUnsupported, "", fmt.Sprintf("an ESP of %d bytes is over %d", p.Size, uint64(maxESP)), nil)
 	}
 	var why error
 	size := p.Size
 	for range tries {
-		m, err := format(size, sector, p)
+		m, err := format(size, sector, p, boot)
 		if err == nil {
 			err = checkFAT(m, size, sector)
 		}
 		if err == nil {
+			err = boot.in(m, size, sector)
+		}
+		if err == nil {
 			return m.pieces(p.Start), nil
+		}
+		if e, ok := errors.AsType[*Refused](err); ok {
+			return nil, e
 		}
 		why = err
 		size -= 32 << 10
@@ -41,9 +48,12 @@ func esp(p *disklayout.Part, sector uint32) (pieces, error) {
 	return nil, refuse(ESPUnsupported, "", fmt.Sprintf("no FAT32 of about %d bytes in sectors of %d", p.Size, sector), why)
 }
 
-func format(size uint64, sector uint32, p *disklayout.Part) (*memory, error) {
+func format(size uint64, sector uint32, p *disklayout.Part, boot *program) (*memory, error) {
 	m := newMemory(int64(size))
 	if _, err := fat32.Create(m, int64(size), 0, int64(sector), espLabel, true); err != nil {
+		return nil, err
+	}
+	if err := boot.put(m, int64(sector)); err != nil {
 		return nil, err
 	}
 	for _, boot := range []int64{0, 6 * int64(sector)} {

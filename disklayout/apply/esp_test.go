@@ -21,12 +21,12 @@ func TestESPSizes(t *testing.T) {
 	} {
 		for _, n := range sizes {
 			p := &disklayout.Part{Number: 1, First: mib / uint64(sector), Start: mib, Size: n * mib, UUID: disklayout.UUID{1, 2, 3, 4}}
-			made, err := esp(p, sector)
+			made, err := esp(p, sector, nil)
 			if err != nil {
 				t.Errorf("%d MiB in sectors of %d: %v", n, sector, err)
 				continue
 			}
-			again, err := esp(p, sector)
+			again, err := esp(p, sector, nil)
 			if err != nil || len(again) != len(made) || !bytes.Equal(made[0].bytes, again[0].bytes) {
 				t.Errorf("%d MiB: a second time it is another: %v", n, err)
 			}
@@ -40,7 +40,7 @@ func TestESPSizes(t *testing.T) {
 
 func TestESPTooLargeForFAT32IsRefused(t *testing.T) {
 	p := &disklayout.Part{Number: 1, Start: disklayout.MiB, Size: 600 * disklayout.GiB}
-	_, err := esp(p, 512)
+	_, err := esp(p, 512, nil)
 	if e, ok := err.(*Refused); !ok || e.Reason != ESPUnsupported {
 		t.Errorf("got %v", err)
 	}
@@ -60,6 +60,10 @@ func fsck(t *testing.T, made pieces, p *disklayout.Part) {
 	}
 	defer f.Close()
 	if err := f.Truncate(int64(p.Size)); err != nil {
+		t.Fatal(err)
+	}
+	dirt := bytes.Repeat([]byte("whatever"), 1<<21) // what the disk held before
+	if _, err := f.WriteAt(dirt, 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range made {

@@ -25,6 +25,10 @@ func (o *Order) check() error {
 		return refuse(ImageMissing, "", "the plan names the image "+p.Image, nil)
 	case p.Image == "" && o.Image != nil:
 		return refuse(ImageUnexpected, "", "the plan names no image", nil)
+	case p.Boot != "" && o.Boot == nil:
+		return refuse(BootMissing, "", "the plan names the boot program "+p.Boot, nil)
+	case p.Boot == "" && o.Boot != nil:
+		return refuse(BootUnexpected, "", "the plan names no boot program", nil)
 	}
 	return o.checkImage()
 }
@@ -66,7 +70,7 @@ func (i *install) examine(all []disklayout.Disk, n int) error {
 	if err != nil {
 		return refuse(Unidentified, i.writer.disk, "opened, it does not say what it is", err)
 	}
-	if i.layout, err = build(&i.order.Plan, i.order.Stamp); err != nil {
+	if i.layout, err = build(&i.order.Plan, i.order.Stamp, i.boot); err != nil {
 		return err
 	}
 	if err := i.dev.Forget(); err != nil {

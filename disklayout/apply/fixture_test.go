@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -88,10 +89,24 @@ func content(n int) ([]byte, string) {
 	return b, fmt.Sprintf("sha256:%x", sha256.Sum256(b))
 }
 
+// uefi is a program of n bytes for firmware on amd64, and its name.
+func uefi(n int) ([]byte, string) {
+	b := bytes.Repeat([]byte("boot\n"), n/5+1)[:n]
+	copy(b, "MZ")
+	binary.LittleEndian.PutUint32(b[0x3c:], 0x40)
+	copy(b[0x40:], "PE\x00\x00\x64\x86\x00\x00") // without sections
+	clear(b[0x48:0x58])
+	return b, fmt.Sprintf("sha256:%x", sha256.Sum256(b))
+}
+
 func install(t testing.TB, o apply.Order, image []byte, disks ...apply.Source) (apply.Result, error) {
 	t.Helper()
 	if image != nil {
 		o.Image, o.ImageSize = bytes.NewReader(image), uint64(len(image))
+	}
+	if o.Plan.Boot != "" && o.Boot == nil {
+		body, _ := uefi(9000)
+		o.Boot, o.BootSize = bytes.NewReader(body), uint64(len(body))
 	}
 	return apply.Install(context.Background(), o, disks, nil)
 }
@@ -113,6 +128,12 @@ func installed(t testing.TB, f *fake, o apply.Order, image []byte) {
 	}
 	if got != "gpt ingot_stamp vfat gpt " || len(found.Partitions) != 3 || found.Mark == nil || !found.Mark.Done || len(f.pending) > 0 {
 		t.Errorf("found %q, %+v, %+v, %d writes not synced", got, found.Partitions, found.Mark, len(f.pending))
+	}
+	if body, name := uefi(9000); o.Plan.Boot == name {
+		esp := make([]byte, o.Plan.Table.Parts[0].Size)
+		if _, err := f.ReadAt(esp, int64(o.Plan.Table.Parts[0].Start)); err != nil || !bytes.Contains(esp, body) {
+			t.Errorf("the ESP does not hold the boot program: %v", err)
+		}
 	}
 	root := make([]byte, len(image))
 	if _, err := f.ReadAt(root, int64(o.Plan.Table.Parts[1].Start)); err != nil && !errors.Is(err, io.EOF) || !bytes.Equal(root, image) {

@@ -18,6 +18,12 @@ type Order struct {
 	// ImageSize is the image's, in bytes. Zero is unknown: then an image that is
 	// too large is known only when the root partition is full.
 	ImageSize uint64
+	// Boot is the program that the plan names for firmware to start, from its start. It
+	// is read whole before anything is written.
+	Boot io.Reader
+	// BootSize is the program's, in bytes, of which at most MaxBoot are read. Zero is
+	// unknown.
+	BootSize uint64
 }
 
 // A Step is a part of an install.
@@ -62,6 +68,10 @@ func Install(ctx context.Context, o Order, disks []Source, progress func(Progres
 	if err := o.check(); err != nil {
 		return Result{}, err
 	}
+	boot, err := o.boot(ctx, progress)
+	if err != nil {
+		return Result{}, err
+	}
 	all, n, err := identify(&o, disks)
 	if err != nil {
 		return Result{}, err
@@ -71,7 +81,7 @@ func Install(ctx context.Context, o Order, disks []Source, progress func(Progres
 		return Result{}, claimed(all[n].Serial, err)
 	}
 	defer dev.Close()
-	i := &install{order: &o, writer: writer{ctx: ctx, dev: dev, disk: all[n].Serial}, progress: progress}
+	i := &install{order: &o, boot: boot, writer: writer{ctx: ctx, dev: dev, disk: all[n].Serial}, progress: progress}
 	if err := i.examine(all, n); err != nil {
 		return Result{}, err
 	}
@@ -85,6 +95,7 @@ func Install(ctx context.Context, o Order, disks []Source, progress func(Progres
 type install struct {
 	writer
 	order    *Order
+	boot     *program
 	layout   *layout
 	disk     disklayout.Disk
 	found    probe.Found

@@ -22,6 +22,9 @@ func TestInstall(t *testing.T) {
 			if n > 0 {
 				image, req.Image = content(n)
 			}
+			if n%2 == 0 {
+				_, req.Boot = uefi(9000)
+			}
 			o := order(t, f, req, stampOf(own, 7))
 			r, err := install(t, o, image, other, f)
 			if err != nil {
@@ -140,6 +143,9 @@ func cuts(t *testing.T, sector uint32, s scenario) {
 	}
 	req := request(base)
 	req.Image = name
+	if s.before == nil {
+		_, req.Boot = uefi(9000)
+	}
 	if s.overrides != nil {
 		req.Overrides = s.overrides(base)
 	}

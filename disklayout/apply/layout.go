@@ -26,7 +26,7 @@ type layout struct {
 
 // build makes the layout of a plan and validates it: by the rules, and by what
 // package probe reads of its bytes.
-func build(p *disklayout.Plan, stamp disklayout.Stamp) (*layout, error) {
+func build(p *disklayout.Plan, stamp disklayout.Stamp, boot *program) (*layout, error) {
 	w := &p.Disks[0]
 	if err := validate(p.Table, w.Size); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func build(p *disklayout.Plan, stamp disklayout.Stamp) (*layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	fat, err := esp(first, p.Table.SectorSize)
+	fat, err := esp(first, p.Table.SectorSize, boot)
 	if err != nil {
 		return nil, err
 	}

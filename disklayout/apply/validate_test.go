@@ -95,7 +95,7 @@ func TestBuiltBytesAreChecked(t *testing.T) {
 		"overlap":        func(l *layout) { l.mbr.bytes = append(l.mbr.bytes, 0) },
 		"another number": func(l *layout) { respell(l, 128*127) },
 	} {
-		l, err := build(&p, disklayout.Stamp{Server: p.Server, Epoch: 7})
+		l, err := build(&p, disklayout.Stamp{Server: p.Server, Epoch: 7}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

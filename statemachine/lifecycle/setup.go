@@ -77,6 +77,7 @@ type ApproveSetup struct {
 	// (SET-18).
 	MACs     []registration.MAC
 	Realized registration.Plan // of the inventory as it stands: digest, inventory, serials, hostname, disk image
+	Boot     string            // digest of the boot program that the plan names; empty is none
 	Mint     Mint
 }
 
@@ -137,6 +138,8 @@ func (in *ApproveSetup) inputs(w *work, row *registration.Record) error {
 		return invalid(w.name, "SET-4", "hostname %q is no RFC 1123 label", in.Realized.Hostname)
 	case in.Realized.Disk != "" && !slices.Contains(in.World.Staged, in.Realized.Disk):
 		return refuse(w.name, "SET-4", sm.InvalidInput, fmt.Sprintf("disk image %q is not staged", in.Realized.Disk), "stage it first")
+	case in.Boot != "" && !slices.Contains(in.World.Staged, in.Boot):
+		return refuse(w.name, "SET-4", sm.InvalidInput, fmt.Sprintf("boot program %q is not staged", in.Boot), "stage it first, as the esp of an image")
 	case !in.Mint.whole():
 		return invalid(w.name, "SET-5", "the setup needs a bound key, three ticket keys and a sealed bundle, all different")
 	case in.Realized.Digest == registration.Hash{}:

@@ -105,6 +105,7 @@ func TestApproveSetupInputs(t *testing.T) {
 		"hostname begins with a dash":  {sm.InvalidInput, func(in *lifecycle.ApproveSetup) { in.Realized.Hostname = "-a" }},
 		"hostname ends with a dash":    {sm.InvalidInput, func(in *lifecycle.ApproveSetup) { in.Realized.Hostname = "a-" }},
 		"image not staged":             {sm.InvalidInput, func(in *lifecycle.ApproveSetup) { in.Realized.Disk = "sha256:0" }},
+		"boot program not staged":      {sm.InvalidInput, func(in *lifecycle.ApproveSetup) { in.Boot = "sha256:0" }},
 		"layout not realized":          {sm.InvalidInput, func(in *lifecycle.ApproveSetup) { in.Realized.Digest = registration.Hash{} }},
 		"a disk of no inventory":       {sm.InvalidInput, func(in *lifecycle.ApproveSetup) { in.Realized.Serials = []string{"disk-9"} }},
 		"a disk without serial":        {sm.InvalidInput, func(in *lifecycle.ApproveSetup) { in.Realized.Serials = []string{""} }},

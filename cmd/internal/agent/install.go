@@ -60,6 +60,14 @@ func (r *running) write(ctx context.Context, o *Order, approved disklayout.Diges
 		defer i.Close()
 		order.Image, order.ImageSize = i, i.size
 	}
+	if order.Plan.Boot != "" {
+		i, err := r.fetch(ctx, o.BootURL)
+		if err != nil {
+			return err
+		}
+		defer i.Close()
+		order.Boot, order.BootSize = i, i.size
+	}
 	_, err = apply.Install(ctx, order, sources, func(p apply.Progress) {
 		tell(session.Progress{Epoch: epoch, Step: string(p.Step), Done: p.Done, Total: max(p.Done, p.Total)})
 	})

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -53,6 +54,7 @@ type site struct {
 	secrets  []string // none of them may be seen
 
 	image    []byte
+	boot     []byte                                                     // the boot program; nil: plans name none
 	serving  func(w http.ResponseWriter, r *http.Request, image []byte) // default: whole
 	approves int                                                        // how many approvals are left
 	done     func(epoch uint64) bool                                    // whether a sentinel is answered; nil: yes
@@ -78,6 +80,9 @@ func begin(t *testing.T, n *simnet.Net) *site {
 	booter, ingotd := http.NewServeMux(), http.NewServeMux()
 	booter.Handle(sessions.Path, &sessions.Handler{Now: time.Now, Serve: s.booter})
 	booter.HandleFunc("/image/", s.serveImage)
+	booter.HandleFunc("/boot/", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(s.boot))
+	})
 	ingotd.HandleFunc("/v1/registrations/{id}/refresh", s.refresh)
 	ingotd.Handle(sessions.Path, s.authorized(&sessions.Handler{Now: time.Now, Serve: s.control}))
 	for host, h := range map[string]http.Handler{"booter": booter, "ingotd": ingotd} {
@@ -206,6 +211,9 @@ func (s *site) operate(ctx context.Context) {
 func (s *site) approve() {
 	req := disklayout.Request{Layout: disklayout.GPT, Disks: []disklayout.Selector{{Serial: "A1"}}, ESP: disklayout.MinESP, Root: 4 * mib, Data: disklayout.Rest,
 		Image: fmt.Sprintf("sha256:%x", sha256.Sum256(s.image))}
+	if s.boot != nil {
+		req.Boot = fmt.Sprintf("sha256:%x", sha256.Sum256(s.boot))
+	}
 	p, err := disklayout.Realize(req, s.disks, disklayout.Stamp{Server: own})
 	if err != nil {
 		s.t.Errorf("approve: %v", err)
@@ -235,6 +243,9 @@ func (s *site) approve() {
 func (s *site) hand(c *sessions.Conn) {
 	s.mu.Lock()
 	o := sessions.Order{Plan: s.plan, ImageURL: "https://booter:443/image/" + imageToken, Server: "ingotd:443", ServerPin: s.pin.String()}
+	if s.boot != nil {
+		o.BootURL = "https://booter:443/boot/" + imageToken
+	}
 	due := s.state == "setting_up" && s.line == c
 	s.drained = s.drained || due
 	if s.order != nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ingotmetal/ingot/booter"
 	"github.com/ingotmetal/ingot/booter/bootscript"
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/booting/account"
@@ -218,15 +219,22 @@ func (s *Setups) Load() error {
 	return err
 }
 
+// diskURL is where a machine gets a file that a layout names; "" where it names none.
+func (d *Desk) diskURL(mac booter.MAC, name string) string {
+	sum, ok := strings.CutPrefix(name, "sha256:")
+	if !ok {
+		return ""
+	}
+	return d.pointer.URL(bootscript.Path{Token: d.key.Token(mac), Leaf: bootscript.Disk, Name: sum})
+}
+
 // send hands a bundle to the agent.
 func (m *Machine) send(b api.Bundle) {
 	d := m.setups.Desk
 	o := sessions.Order{Plan: b.Plan, Server: d.place.Server, ServerPin: d.place.ServerPin}
 	if b.Plan.Layout != nil && len(m.macs) > 0 {
-		if sum, ok := strings.CutPrefix(b.Plan.Layout.Image, "sha256:"); ok {
-			mac, _ := parseMAC(m.macs[0])
-			o.ImageURL = d.pointer.URL(bootscript.Path{Token: d.key.Token(mac), Leaf: bootscript.Disk, Name: sum})
-		}
+		mac, _ := parseMAC(m.macs[0])
+		o.ImageURL, o.BootURL = d.diskURL(mac, b.Plan.Layout.Image), d.diskURL(mac, b.Plan.Layout.Boot)
 	}
 	raw, err := json.Marshal(o)
 	if err != nil {

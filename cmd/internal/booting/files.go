@@ -165,21 +165,22 @@ func (d *Desk) file(image, name string) (*images.Blob, error) {
 
 // disk is a file that some image installs on disks; no other is had by its content.
 func (d *Desk) disk(sha256 string) (*images.Blob, error) {
-	for _, i := range d.store.List() {
-		if f, ok := i.File(i.Disk); ok && i.Flaw == nil && f.SHA256 == sha256 {
-			b, err := d.store.OpenDigest(sha256)
-			return b, d.missed(err)
-		}
+	if !slices.Contains(d.disks(), "sha256:"+sha256) {
+		return nil, fs.ErrNotExist
 	}
-	return nil, fs.ErrNotExist
+	b, err := d.store.OpenDigest(sha256)
+	return b, d.missed(err)
 }
 
-// disks are the disk images that are staged, as a layout names them.
+// disks are the disk images and the boot programs that are staged, as a layout names
+// them.
 func (d *Desk) disks() []string {
 	var out []string
 	for _, i := range d.store.List() {
-		if f, ok := i.File(i.Disk); ok && i.Flaw == nil {
-			out = append(out, "sha256:"+f.SHA256)
+		for _, name := range []string{i.Disk, i.ESP} {
+			if f, ok := i.File(name); ok && i.Flaw == nil {
+				out = append(out, "sha256:"+f.SHA256)
+			}
 		}
 	}
 	slices.Sort(out)

@@ -6,6 +6,7 @@ var docs = map[string]string{
 	"layout.layout":         "gpt, single or mirror",
 	"layout.disks":          "selects one disk",
 	"layout.image":          "digest of a disk image to write, staged before",
+	"layout.boot":           "digest of what UEFI boots from the disk, staged before",
 	"layout.overrides":      "lets a signature that is found on a disk die",
 	"layout.esp":            "of the EFI partition; default 512MiB",
 	"layout.root":           "of the root partition; default 32GiB",

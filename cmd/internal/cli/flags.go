@@ -23,7 +23,8 @@ func (v *verb) flags(c *cobra.Command) {
 		if p.field.Shape == api.Bool && p.how == byFlag {
 			f.NoOptDefVal = "true"
 		}
-		f.Hidden = v.def.Name == api.RegistrationApproveSetup.Name && strings.HasPrefix(p.field.Name, "layout.")
+		// image_has_zstd is of one choice of a pool; with it the help would not fit a screen
+		f.Hidden = v.def.Name == api.RegistrationApproveSetup.Name && strings.HasPrefix(p.field.Name, "layout.") || p.field.Name == "layout.image_has_zstd"
 	}
 	if body {
 		c.Flags().StringVar(&v.file, "file", "", "read the body from a YAML or JSON `FILE`, or - for standard input; flags change it")

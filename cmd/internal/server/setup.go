@@ -247,6 +247,7 @@ func (a *approval) input(ctx context.Context, l *control.Look) (lifecycle.Input,
 	l.Approved(raw)
 	in.Realized = registration.Plan{Digest: registration.Hash(p.Digest), Inventory: reg.Inventory.Digest, Serials: p.Serials,
 		Hostname: a.Body.Hostname, Disk: p.Image}
+	in.Boot = p.Boot
 	return in, nil
 }
 
