@@ -57,7 +57,7 @@ var (
 	devices  = []string{"disklayout/apply", "disklayout/wipe", "identity/tpm", "cmd"}
 	lodgings = []lodging{
 		{"github.com/insomniacslk/dhcp", []string{"booter/dhcp4", "booter/dhcp6"}},
-		{"github.com/diskfs/go-diskfs", []string{"disklayout/apply"}},
+		{"github.com/diskfs/go-diskfs", []string{"disklayout/apply", "cmd/internal/imagebuild/rootfs"}},
 		{"github.com/google/go-tpm", []string{"identity/tpm"}},
 		{"github.com/smallstep", []string{"identity/ca"}},
 		{"github.com/stmcginnis/gofish", []string{"bmc/redfish"}},
@@ -71,6 +71,7 @@ var (
 		{"github.com/itchyny/gojq", []string{"cmd/ingot", "cmd/internal"}},
 		{"sigs.k8s.io/yaml", []string{"cmd/ingot", "cmd/internal"}},
 		{"filippo.io/age", []string{"cmd/internal/secrets"}},
+		{"github.com/google/uuid", []string{"cmd/internal/imagebuild/rootfs"}},
 		{"github.com/klauspost/compress", []string{"cmd/internal/imagebuild"}},
 		{"github.com/ulikunitz/xz", []string{"cmd/internal/imagebuild"}},
 		{"golang.org/x/crypto/argon2", []string{"cmd/internal/operators"}},

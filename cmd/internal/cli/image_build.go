@@ -21,7 +21,7 @@ import (
 // imageBuild makes images of what a distribution brings.
 func (a *app) imageBuild() *cobra.Command {
 	c := &cobra.Command{Use: "build", Short: "Make images, without root, from what a distribution brings", RunE: a.bare, Args: a.noVerb}
-	c.AddCommand(a.imageBuildEnroll())
+	c.AddCommand(a.imageBuildDisk(), a.imageBuildEnroll())
 	return c
 }
 
@@ -57,6 +57,29 @@ type built struct {
 	SHA256 string `json:"sha256"`
 
 	body []byte
+	path string // of one that is in a file instead
+}
+
+// fill copies it into a new file that all may read.
+func (f built) fill(to *os.File) error {
+	if f.path == "" {
+		_, err := to.Write(f.body)
+		return errors.Join(err, to.Chmod(0o644))
+	}
+	from, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, from.Close(), to.Chmod(0o644))
+}
+
+// source is where staging reads it.
+func (f built) source() images.Source {
+	if f.path != "" {
+		return images.Source{Path: f.path}
+	}
+	return images.Source{Reader: bytes.NewReader(f.body)}
 }
 
 // deliver writes the files, and stages them.
@@ -74,7 +97,7 @@ func (b *build) deliver(ctx context.Context, files []built, boots images.Manifes
 	sources := map[string]images.Source{}
 	for _, f := range files {
 		boots.Files = append(boots.Files, images.File{Name: f.Name, SHA256: f.SHA256, Size: f.Size})
-		sources[f.Name] = images.Source{Reader: bytes.NewReader(f.body)}
+		sources[f.Name] = f.source()
 	}
 	return b.stage(ctx, boots, sources)
 }
@@ -105,11 +128,7 @@ func writeAll(dir string, files []built) error {
 		return unwritten(err)
 	}
 	for _, f := range files {
-		fill := func(to *os.File) error {
-			_, err := to.Write(f.body)
-			return errors.Join(err, to.Chmod(0o644))
-		}
-		if err := whole.Replace(filepath.Join(dir, f.Name), fill); err != nil {
+		if err := whole.Replace(filepath.Join(dir, f.Name), f.fill); err != nil {
 			return unwritten(err)
 		}
 	}

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"io"
 	"os"
 	"strings"
@@ -140,51 +138,15 @@ func (b *enrolBuild) readKernel() (k imagebuild.Kernel, err error) {
 	return k, unreadable(b.modulesDir, err)
 }
 
-// digested is a file that was built.
-func digested(name string, body []byte) built {
-	sum := sha256.Sum256(body)
-	return built{name, int64(len(body)), hex.EncodeToString(sum[:]), body}
-}
-
-// A builtView is what was built, as it is printed.
-type builtView struct {
-	Kernel  string     `json:"kernel,omitempty"`
-	Modules []string   `json:"modules"`
-	Files   []built    `json:"files"`
-	Image   *imageView `json:"image,omitempty"`
-}
-
 // tell says what was built.
 func (b *enrolBuild) tell(ctx context.Context, e imagebuild.Enroll, modules []kmod.Module, files []built, v *imageView, took time.Duration) error {
-	view := builtView{Kernel: e.Kernel.Release, Modules: []string{}, Files: files, Image: v}
+	names := []string{}
 	for _, m := range modules {
-		view.Modules = append(view.Modules, m.Name)
+		names = append(names, m.Name)
 	}
-	if b.structured() {
-		return b.value(ctx, "image.build.enroll", must(view))
+	view := builtView{Kernel: e.Kernel.Release, Modules: &names, Files: files, Image: v}
+	if err := b.tellFiles(ctx, "image.build.enroll", view, took); err != nil || b.structured() || b.given.output == "name" {
+		return err
 	}
-	for _, f := range files {
-		if b.given.output == "name" {
-			if err := b.print(f.Name + "\n"); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := b.printf("%s: %s, sha256 %s\n", f.Name, bytesOf(f.Size), f.SHA256); err != nil {
-			return err
-		}
-	}
-	if b.given.output == "name" {
-		return nil
-	}
-	if v != nil {
-		if err := b.printf("staged %s, digest %s\n", v.Name, v.Digest); err != nil {
-			return err
-		}
-	}
-	var size int64
-	for _, f := range files {
-		size += f.Size
-	}
-	return b.printf("built for kernel %s with %d modules in %.1f s, %s\n", clean(e.Kernel.Release), len(modules), took.Seconds(), rate(size, took))
+	return b.printf("kernel %s, %d modules\n", clean(e.Kernel.Release), len(modules))
 }

@@ -39,7 +39,7 @@ func TestImageBuildEnroll(t *testing.T) {
 	f := newFake(t)
 	forBuilding(f)
 	got := enrol(f, "--out", "out", "--args", "console=ttyS0")
-	if got.code != 0 || !strings.Contains(got.out, "initrd.img: ") || !strings.Contains(got.out, "built for kernel 6.1 with 0 modules in ") || got.err != "" {
+	if got.code != 0 || !strings.Contains(got.out, "initrd.img: ") || !strings.Contains(got.out, "kernel 6.1, 0 modules\n") || got.err != "" {
 		t.Fatalf("%d %q %q", got.code, got.out, got.err)
 	}
 	info, err := os.Stat(filepath.Join(f.home, "out/initrd.img"))
@@ -121,5 +121,37 @@ func TestImageBuildRefusals(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(f.home, "o")); err == nil {
 		t.Error("something was written")
+	}
+}
+
+func TestImageBuildDisk(t *testing.T) {
+	f := newFake(t)
+	f.write("uki.efi", "a program of UEFI's")
+	line := strings.Fields("image build disk --uki uki.efi --root-size 8MiB --name server-1 --dir images --out out")
+	got := f.run(line...)
+	if got.code != 0 || !strings.Contains(got.out, "root.img: 8.0 MiB") || !strings.Contains(got.out, "staged server-1") {
+		t.Fatalf("%d %q %q", got.code, got.out, got.err)
+	}
+	got = f.run(append(line, "-q", "[.files[].sha256, .image.disk, .image.esp, .image.boots]")...)
+	if again := f.run(append(line, "-q", "[.files[].sha256, .image.disk, .image.esp, .image.boots]")...); got.out != again.out || !strings.Contains(got.out, `"root.img"`) || !strings.Contains(got.out, `"uki.efi"`) {
+		t.Errorf("%s %s", got.out, again.out)
+	}
+	if got := f.run("image", "verify", "server-1", "--dir", "images", "-q", ".sound"); got.out != "true\n" {
+		t.Errorf("%s%s", got.out, got.err)
+	}
+	for line, want := range map[string]int{
+		"":                                         int(cli.BadUsage),
+		"--out o":                                  int(cli.BadUsage),
+		"--uki uki.efi":                            int(cli.BadUsage),
+		"--uki gone --out o":                       int(cli.Invalid),
+		"--uki uki.efi --out o --root-size":        int(cli.BadUsage),
+		"--uki uki.efi --out o --root-size x":      int(cli.BadUsage),
+		"--uki uki.efi --out o --root-size 1KiB":   int(cli.Invalid),
+		"--uki uki.efi --out o --root-size 1PiB":   int(cli.Invalid),
+		"--uki uki.efi --out o --root-size 100PiB": int(cli.BadUsage),
+	} {
+		if got := f.run(append([]string{"image", "build", "disk"}, strings.Fields(line)...)...); got.code != want || got.out != "" {
+			t.Errorf("%s: %d %q %q", line, got.code, got.out, got.err)
+		}
 	}
 }
