@@ -71,6 +71,9 @@ func (l *lab) lives(ctx context.Context) error {
 	if err := l.disksAsPlanned(); err != nil {
 		return err
 	}
+	if err := l.rootPassword(ctx); err != nil {
+		return err
+	}
 	return l.retire(ctx)
 }
 

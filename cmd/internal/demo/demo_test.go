@@ -117,7 +117,7 @@ func TestNothingSecretOnTheWire(t *testing.T) {
 		}
 	}
 	secrets := map[string][]byte{}
-	for _, name := range []string{"booter-1-booter.key", "booter-1-ur_enroll.key", "ingotd/site.key", "booter-1/token.key"} {
+	for _, name := range []string{"booter-1-booter.key", "booter-1-ur_enroll.key", "ingotd/site.key", "booter-1/token.key", rootFile} {
 		raw, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/booter"
+	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/agent"
 	"github.com/ingotmetal/ingot/cmd/internal/firmware"
 	"github.com/ingotmetal/ingot/cmd/internal/pause"
@@ -32,6 +33,7 @@ type machine struct {
 	off   context.CancelFunc // of the power
 	gone  chan struct{}      // closed when it is off
 	state string             // of its row, as the agent heard it
+	root  chan api.Secret    // room for one: the root password as its agent was told
 	plan  disklayout.Plan    // that was approved last
 
 	failed  bool // a setup of it was given up
@@ -44,7 +46,7 @@ type machine struct {
 }
 
 func newMachine(l *lab, n int) (*machine, error) {
-	m := &machine{n: n, lab: l, at: l.booters[0], began: map[uint64]int{}, mac: booter.MAC{0x52, 0x54, 0, byte(n >> 16), byte(n >> 8), byte(n)}, uuid: fmt.Sprintf("1d0e0000-0000-4000-8000-%012x", n)}
+	m := &machine{n: n, lab: l, root: make(chan api.Secret, 1), at: l.booters[0], began: map[uint64]int{}, mac: booter.MAC{0x52, 0x54, 0, byte(n >> 16), byte(n >> 8), byte(n)}, uuid: fmt.Sprintf("1d0e0000-0000-4000-8000-%012x", n)}
 	path := filepath.Join(l.dir, "disks", m.name())
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -136,7 +138,7 @@ func (m *machine) life(ctx context.Context) error {
 		return err
 	}
 	a := &agent.Agent{Machine: life, Config: c, Keep: keep, Now: m.lab.world.Now, Entropy: m.lab.world.Entropy,
-		Log: m.lab.log, Tell: life.told, Version: "demo", Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		Log: m.lab.log, Tell: life.told, Version: "demo", SetRoot: m.setRoot, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			return m.lab.world.DialFrom(ctx, b.Address, network, address)
 		}}
 	return a.Run(ctx)
