@@ -26,7 +26,7 @@ func TestESPWithAProgram(t *testing.T) {
 		sector  uint32
 		mib     uint64
 		program int
-	}{{512, 33, 1}, {512, 33, 30 * mib}, {512, 64, 20*mib + 77}, {512, 261, 4096}, {512, 512, 40 * mib}, {4096, 260, 20*mib + 1}, {4096, 512, 4096}} {
+	}{{512, 33, 1}, {512, 33, 30 * mib}, {512, 64, 20*mib + 77}, {512, 261, 4096}, {512, 512, 40 * mib}, {512, 8193, 9000}, {4096, 260, 20*mib + 1}, {4096, 512, 4096}} {
 		t.Run(fmt.Sprintf("%d/%d/%d", c.sector, c.mib, c.program), func(t *testing.T) {
 			p := &disklayout.Part{Number: 1, First: mib / uint64(c.sector), Start: mib, Size: c.mib * mib, UUID: disklayout.UUID{1, 2, 3, 4}}
 			boot := &program{"/EFI/BOOT/BOOTX64.EFI", noise(c.program)}

@@ -110,16 +110,17 @@ func TestRefusals(t *testing.T) {
 	other := folder()
 	other["kernel/x.ko"] = &fstest.MapFile{Data: ko("vermagic=6.2 SMP")}
 	text := fstest.MapFS{"kernel/x.ko": {Data: []byte("text")}}
+	good := program(elf.EM_X86_64, false)
 	for name, c := range map[string]struct {
 		image   []byte
 		modules fstest.MapFS
 		noded   []byte
 	}{
-		"no kernel":         {[]byte("text"), folder(), nil},
-		"a package":         {[]byte("!<arch>\ndebian"), folder(), nil},
-		"another kernel":    {bzImage("6.2"), folder(), nil},
-		"modules of two":    {bzImage("6.1"), other, nil},
-		"a text for module": {bzImage("6.1"), text, nil},
+		"no kernel":         {[]byte("text"), folder(), good},
+		"a package":         {[]byte("!<arch>\ndebian"), folder(), good},
+		"another kernel":    {bzImage("6.2"), folder(), good},
+		"modules of two":    {bzImage("6.1"), other, good},
+		"a text for module": {bzImage("6.1"), text, good},
 		"a text for noded":  {bzImage("6.1"), folder(), []byte("text")},
 		"not static":        {bzImage("6.1"), folder(), program(elf.EM_X86_64, true)},
 		"for arm64":         {bzImage("6.1"), folder(), program(elf.EM_AARCH64, false)},

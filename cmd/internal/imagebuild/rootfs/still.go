@@ -10,7 +10,7 @@ var le = binary.LittleEndian
 // Places of a superblock's fields, and of an inode's (Documentation/filesystems/ext4 of
 // Linux), and how long they are.
 var (
-	superTimes = [][2]int{{0x2c, 4}, {0x30, 4}, {0x40, 4}, {0x108, 4}, {0x274, 8}, {0x178, 8}} // mounted, written, checked, made, high bits, KiB written
+	superTimes = [][2]int{{0x2c, 4}, {0x30, 4}, {0x40, 4}, {0x108, 4}, {0x274, 8}, {0x178, 8}}                                        // mounted, written, checked, made, high bits, KiB written
 	inodeTimes = [][2]int{{0x8, 4}, {0xc, 4}, {0x10, 4}, {0x84, 4}, {0x88, 4}, {0x8c, 4}, {0x90, 4}, {0x94, 4}, {0x7c, 2}, {0x82, 2}} // and a checksum, which counts for nothing
 )
 
