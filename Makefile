@@ -25,7 +25,7 @@ GOLDENTESTS = ^($(shell grep -rhE '^func |[.]Golden\b' --include='*_test.go' $(G
 # SEEDS is how many seeds `make campaign` lives through.
 SEEDS     ?= 100
 
-.PHONY: test check bench bench-dora fuzz campaign crash clients generate drift vuln demo vm
+.PHONY: test check bench bench-dora fuzz campaign crash clients generate drift vuln demo vm vm-all
 
 ## test: every test of both modules
 test:
@@ -87,5 +87,10 @@ MACHINES ?= 3
 demo:
 	$(GO) run ./cmd/ingot demo --machines $(MACHINES)
 
+## vm: the life of a real machine under QEMU, from its firmware's first DISCOVER on (root, or user namespaces)
 vm:
-	@echo "make vm: not there yet; it comes with the edges (a virtual machine booted and installed by ingot)" >&2; exit 2
+	@GO=$(GO) .ci/vm uefi-pxe
+
+## vm-all: the same on every way of booting
+vm-all:
+	@GO=$(GO) .ci/vm uefi-pxe uefi-http bios-ipxe

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/internal/cli"
 	"github.com/ingotmetal/ingot/cmd/internal/demo"
+	"github.com/ingotmetal/ingot/cmd/internal/vmlab"
 )
 
 func main() {
@@ -40,6 +42,7 @@ func world() cli.World {
 	w.Demo = func(ctx context.Context, d cli.Demo) error {
 		return demo.Run(ctx, demoWorld(w.OutTerminal), demo.Options{Machines: d.Machines, JSON: d.JSON, Keep: d.Keep, Fault: demo.Fault(d.Fault)})
 	}
+	w.Lab = runLab
 	if fd := int(os.Stdin.Fd()); term.IsTerminal(fd) {
 		w.Prompt = func(question string) ([]byte, error) { return prompt(fd, question) }
 	}
@@ -47,6 +50,30 @@ func world() cli.World {
 		w.Version = info.Main.Version
 	}
 	return w
+}
+
+// runLab runs a lab in a network namespace of its own, which is one of this program.
+func runLab(ctx context.Context, l cli.Lab) error {
+	if !vmlab.Inside() {
+		code, err := vmlab.Enter(ctx, os.Stdin, os.Stdout, os.Stderr)
+		if err == nil && code != 0 {
+			os.Exit(code) // it has said why
+		}
+		return err
+	}
+	if err := os.Mkdir(l.Dir, 0o700); err != nil {
+		return err
+	}
+	ways := make([]vmlab.Boot, len(l.Ways))
+	for i, w := range l.Ways {
+		ways[i] = vmlab.Boot(w)
+	}
+	results, err := vmlab.Run(ctx, vmlab.Options{Dir: l.Dir, Bin: l.Bin, Kernel: l.Kernel, Images: filepath.Join(l.Dir, "images"), Firmware: vmlab.DebianFirmware(),
+		Out: os.Stdout, JSON: l.JSON, Now: time.Now, Entropy: rand.Reader, Dial: net.Dial}, ways)
+	if len(results) > 0 && !l.JSON {
+		fmt.Printf("\n%s\nreport: %s\n", vmlab.Table(results), filepath.Join(l.Dir, "report.html"))
+	}
+	return err
 }
 
 // demoWorld is this process's for a demo.

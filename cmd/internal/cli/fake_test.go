@@ -78,6 +78,7 @@ func (f *fake) runIn(env map[string]string, stdin string, args ...string) ran {
 	var out, errs bytes.Buffer
 	code := cli.Run(f.t.Context(), cli.World{
 		Demo: func(context.Context, cli.Demo) error { return nil },
+		Lab:  func(context.Context, cli.Lab) error { return nil },
 		In:   strings.NewReader(stdin), Out: &out, Err: &errs,
 		OutTerminal: env["TTY"] != "", ErrTerminal: env["TTY"] != "",
 		Env: func(name string) string {

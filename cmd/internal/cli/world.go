@@ -30,6 +30,8 @@ type World struct {
 	Version string         // "" is "devel"
 	// Demo lives through a demo; nil where the program has none.
 	Demo func(context.Context, Demo) error
+	// Lab runs real machines; nil where the program has none.
+	Lab func(context.Context, Lab) error
 }
 
 // Run carries out one command and returns its exit code.

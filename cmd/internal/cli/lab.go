@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+// Lab is what `ingot lab run` is asked for.
+type Lab struct {
+	Ways   []string
+	Dir    string // a new folder for all of it
+	Bin    string
+	Kernel string
+	JSON   bool
+}
+
+// labCommand has real machines under QEMU.
+func (a *app) labCommand() *cobra.Command {
+	c := &cobra.Command{Use: "lab", Short: "Real machines under QEMU, on a network of their own", RunE: a.bare, Args: a.noVerb}
+	c.AddCommand(a.labRun())
+	return c
+}
+
+func (a *app) labRun() *cobra.Command {
+	var l Lab
+	c := a.leaf("run [WAY...]", "Live the life of a machine for each WAY of booting, and write a report", "ingot lab run uefi-pxe bios-ipxe --kernel linux-image-6.1.0-57-cloud-amd64.deb --bin bin --out lab",
+		func(c *cobra.Command, words []string) error {
+			if a.Lab == nil {
+				return usage("this program was built without the lab")
+			}
+			if l.Kernel == "" || l.Dir == "" {
+				return usage("a lab has a kernel and a folder").then("give --kernel FILE and --out DIR")
+			}
+			l.Ways, l.JSON = words, a.structured()
+			if len(words) == 0 {
+				l.Ways = []string{"uefi-pxe"}
+			}
+			l.Dir, l.Bin, l.Kernel = a.path(l.Dir), a.path(l.Bin), a.path(l.Kernel)
+			ctx, done := context.WithCancel(c.Context())
+			defer done()
+			return a.Lab(ctx, l)
+		})
+	c.Args = between(0, 16)
+	f := c.Flags()
+	f.StringVar(&l.Kernel, "kernel", "", "the kernel, a Debian package as a `FILE`")
+	f.StringVar(&l.Bin, "bin", "bin", "the `DIR` with ingotd, booterd and noded")
+	f.StringVar(&l.Dir, "out", "", "the new folder `DIR` for all of it: report, consoles, packets, disks, logs")
+	return c
+}

@@ -1,0 +1,57 @@
+package vmlab
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// The parent of a lab tells its child, in this variable, in which network namespace it
+// is itself.
+const outsideEnv = "INGOT_LAB_OUTSIDE"
+
+// Inside reports whether this process is the child of a lab, in a namespace of its own.
+func Inside() bool {
+	outside, own := os.Getenv(outsideEnv), namespace()
+	return outside != "" && own != "" && own != outside
+}
+
+func namespace() string {
+	ns, _ := os.Readlink("/proc/self/ns/net")
+	return ns
+}
+
+// Enter runs this program again with the same arguments in a network namespace of its
+// own, and returns its exit code. Without root it takes a user namespace as well.
+func Enter(ctx context.Context, in io.Reader, out, errs io.Writer) (int, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.CommandContext(ctx, self, os.Args[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 20 * time.Second
+	cmd.Env = append(os.Environ(), outsideEnv+"="+namespace())
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errs
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if os.Getuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	err = cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode(), nil
+	}
+	if err != nil {
+		return 0, &Missing{"a network namespace", "run it as root, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1): " + err.Error()}
+	}
+	return 0, nil
+}
+
+// dying is of a process that ends with this one.
+func dying() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

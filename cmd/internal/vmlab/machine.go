@@ -1,0 +1,231 @@
+package vmlab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Machine is a QEMU process that comes and goes with its power. It is safe for
+// concurrent use.
+type Machine struct {
+	Spec
+	lab *Lab
+	dir string
+
+	mu      sync.Mutex
+	console *Console
+	log     *os.File
+	cmd     *exec.Cmd
+	gone    chan struct{} // closed when the process has ended
+	qmp     *qmp
+	boots   int
+
+	announced time.Duration // from power on to the first announce
+}
+
+// newMachine makes a machine's folder, with firmware variables of its own.
+func (l *Lab) newMachine(s Spec) (*Machine, error) {
+	m := &Machine{Spec: s, lab: l, dir: filepath.Join(l.Dir, s.Name)}
+	if err := os.MkdirAll(m.dir, 0o700); err != nil {
+		return nil, err
+	}
+	vars := map[Boot]string{PXE: l.Firmware.Vars, HTTP: l.Firmware.Vars, Secure: l.Firmware.SecureVars}[s.Boot]
+	if vars == "" {
+		return m, nil
+	}
+	raw, err := os.ReadFile(vars)
+	if err != nil {
+		return nil, &Missing{"the firmware " + vars, "apt-get install ovmf"}
+	}
+	return m, os.WriteFile(filepath.Join(m.dir, "vars.fd"), raw, 0o600)
+}
+
+// On turns the power on. A machine that has it is left alone.
+func (m *Machine) On() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.gone != nil {
+		select {
+		case <-m.gone:
+		default:
+			return nil
+		}
+	}
+	m.boots++
+	log, err := os.Create(m.consoleFile(m.boots))
+	if err != nil {
+		return err
+	}
+	m.console = NewConsole(log, m.lab.Now)
+	cmd := exec.Command("qemu-system-x86_64", m.args(m.lab.Firmware, m.dir)...)
+	cmd.SysProcAttr = dying()
+	cmd.Stdout = m.console
+	said := &lastWords{}
+	cmd.Stderr = said
+	_ = os.Remove(filepath.Join(m.dir, "qmp"))
+	if err := cmd.Start(); err != nil {
+		return errors.Join(&Missing{"QEMU", "apt-get install qemu-system-x86"}, log.Close())
+	}
+	m.cmd, m.log, m.gone, m.qmp = cmd, log, make(chan struct{}), nil
+	m.lab.say(m.Name, "power", "on, "+string(m.Boot))
+	gone := m.gone
+	m.lab.all.Go(func() {
+		err := cmd.Wait()
+		_ = log.Close()
+		if text := said.String(); text != "" {
+			m.lab.say(m.Name, "qemu", text)
+		} else if _, killed := errors.AsType[*exec.ExitError](err); err != nil && !killed {
+			m.lab.say(m.Name, "qemu", err.Error())
+		}
+		close(gone)
+	})
+	return nil
+}
+
+// consoleFile is where the console of a power cycle is kept.
+func (m *Machine) consoleFile(n int) string {
+	return filepath.Join(m.dir, fmt.Sprintf("console-%02d.log", n))
+}
+
+// lastWords keeps the end of what a process said.
+type lastWords struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+func (w *lastWords) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.b = append(w.b, b...)
+	w.b = w.b[max(0, len(w.b)-1000):]
+	return len(b), nil
+}
+
+func (w *lastWords) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.TrimSpace(string(w.b))
+}
+
+// Off cuts the power, as a hand at the plug does, and returns when it is off.
+func (m *Machine) Off() {
+	m.mu.Lock()
+	cmd, gone := m.cmd, m.gone
+	m.mu.Unlock()
+	if gone == nil {
+		return
+	}
+	_ = cmd.Process.Kill() // it may have ended
+	<-gone
+	m.lab.say(m.Name, "power", "off")
+}
+
+// Running reports whether it has power.
+func (m *Machine) Running() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.gone == nil {
+		return false
+	}
+	select {
+	case <-m.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+// Console is that of this power cycle; nil before the first.
+func (m *Machine) Console() *Console {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.console
+}
+
+// Await waits until the console shows a text, and returns the line.
+func (m *Machine) Await(ctx context.Context, texts ...string) (Line, error) {
+	c := m.Console()
+	for since := 0; ; {
+		lines, next, changed := c.Lines(since)
+		since = next
+		for _, l := range lines {
+			for _, t := range texts {
+				if strings.Contains(l.Text, t) {
+					return l, nil
+				}
+			}
+		}
+		m.mu.Lock()
+		gone := m.gone
+		m.mu.Unlock()
+		select {
+		case <-changed:
+		case <-gone:
+			return Line{}, m.failed("waiting for "+strings.Join(texts, " or "), errors.New("the machine lost its power"))
+		case <-ctx.Done():
+			return Line{}, m.failed("waiting for "+strings.Join(texts, " or "), context.Cause(ctx))
+		}
+	}
+}
+
+func (m *Machine) failed(step string, err error) error {
+	if _, ok := errors.AsType[*Failed](err); ok {
+		return err
+	}
+	f := &Failed{Machine: m.Name, Step: step, Err: err, Next: "the whole console is in " + m.dir}
+	if c := m.Console(); c != nil {
+		f.Console = c.Tail(12)
+	}
+	return f
+}
+
+// control is QEMU's control socket.
+func (m *Machine) control() (*qmp, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.qmp != nil {
+		return m.qmp, nil
+	}
+	var conn net.Conn
+	var err error
+	for range 50 {
+		if conn, err = m.lab.Dial("unix", filepath.Join(m.dir, "qmp")); err == nil {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.qmp, err = newQMP(conn, m.lab.Now)
+	return m.qmp, err
+}
+
+// Screen writes what the machine's screen shows into a PNG file.
+func (m *Machine) Screen(path string) error {
+	q, err := m.control()
+	if err != nil {
+		return err
+	}
+	return q.do(m.lab.Now, "screendump", map[string]any{"filename": path, "format": "png"}, nil)
+}
+
+// blank makes a sparse file for a disk.
+func blank(path string, size int64) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Truncate(size), f.Close())
+}
+
+var _ io.Writer = (*Console)(nil)

@@ -1,0 +1,134 @@
+package vmlab
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+)
+
+// A Boot is the firmware of a machine and the way it boots first.
+type Boot string
+
+// The ways.
+const (
+	PXE    Boot = "uefi-pxe"    // UEFI, PXE over IPv4
+	HTTP   Boot = "uefi-http"   // UEFI HTTP boot
+	BIOS   Boot = "bios-ipxe"   // BIOS with the iPXE ROM of the network card
+	Secure Boot = "secure-boot" // UEFI with Secure Boot, PXE over IPv4
+)
+
+// A Bus is what a disk is attached to.
+type Bus string
+
+// The buses.
+const (
+	NVMe Bus = "nvme"
+	USB  Bus = "usb"
+	SATA Bus = "sata"
+)
+
+// A Drive is a disk of a machine.
+type Drive struct {
+	Path   string // a raw file
+	Serial string
+	Bus    Bus
+}
+
+// A Spec is a machine. It is data alone: QEMU's arguments follow from it.
+type Spec struct {
+	Name   string
+	UUID   string
+	Serial string // SMBIOS
+	MAC    string
+	Tap    string
+	Boot   Boot
+	Memory int // MiB
+	Drives []Drive
+	TPM    string // path of swtpm's socket; "" is none
+}
+
+// Firmware is where Debian keeps it.
+type Firmware struct{ Code, Vars, SecureCode, SecureVars, NetROM string }
+
+// DebianFirmware is of the packages ovmf and ipxe-qemu.
+var debianFirmware = Firmware{
+	Code: "/usr/share/OVMF/OVMF_CODE_4M.fd", Vars: "/usr/share/OVMF/OVMF_VARS_4M.fd",
+	SecureCode: "/usr/share/OVMF/OVMF_CODE_4M.secboot.fd", SecureVars: "/usr/share/OVMF/OVMF_VARS_4M.snakeoil.fd",
+	NetROM: "/usr/lib/ipxe/qemu/efi-virtio.rom",
+}
+
+// DebianFirmware is where the packages ovmf and ipxe-qemu have it.
+func DebianFirmware() Firmware { return debianFirmware }
+
+// Files are the firmware files that a way of booting needs.
+func (f Firmware) Files(b Boot) []string {
+	switch b {
+	case BIOS:
+		return []string{f.NetROM}
+	case Secure:
+		return []string{f.SecureCode, f.SecureVars}
+	}
+	return []string{f.Code, f.Vars}
+}
+
+// dumped is how many bytes of each packet are kept: enough for DHCP.
+const dumped = 700
+
+// args are QEMU's. The files of this machine's own are in dir: its firmware's variables
+// and the socket that controls it.
+func (s Spec) args(f Firmware, dir string) []string {
+	a := []string{"-nodefaults", "-no-user-config", "-name", s.Name, "-display", "none", "-vga", "std", "-smp", "1", "-m", strconv.Itoa(s.Memory), "-cpu", "max",
+		"-accel", "tcg,thread=multi", "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console", "-qmp", "unix:" + filepath.Join(dir, "qmp") + ",server=on,wait=off",
+		"-smbios", "type=1,manufacturer=ingot,product=vmlab,uuid=" + s.UUID + ",serial=" + s.Serial,
+		"-object", "rng-random,filename=/dev/urandom,id=rng", "-device", "virtio-rng-pci,rng=rng", "-rtc", "base=utc,clock=host"}
+	a = append(a, s.firmware(f, dir)...)
+	a = append(a, "-netdev", "tap,id=n0,ifname="+s.Tap+",script=no,downscript=no,vnet_hdr=off", "-device", s.card())
+	a = append(a, "-object", "filter-dump,id=f0,netdev=n0,maxlen="+strconv.Itoa(dumped)+",file="+filepath.Join(dir, "packets.pcap"))
+	a = append(a, "-device", "qemu-xhci,id=xhci")
+	for i, d := range s.Drives {
+		a = append(a, d.args(i)...)
+	}
+	if s.TPM != "" {
+		a = append(a, "-chardev", "socket,id=tpm,path="+s.TPM, "-tpmdev", "emulator,id=tpm0,chardev=tpm", "-device", "tpm-crb,tpmdev=tpm0")
+	}
+	return a
+}
+
+func (s Spec) firmware(f Firmware, dir string) []string {
+	vars := "if=pflash,unit=1,format=raw,file=" + filepath.Join(dir, "vars.fd")
+	switch s.Boot {
+	case BIOS:
+		return []string{"-machine", "q35,graphics=off"}
+	case Secure:
+		return []string{"-machine", "q35,smm=on", "-global", "driver=cfi.pflash01,property=secure,value=on",
+			"-drive", "if=pflash,unit=0,format=raw,readonly=on,file=" + f.SecureCode, "-drive", vars}
+	}
+	a := []string{"-machine", "q35", "-drive", "if=pflash,unit=0,format=raw,readonly=on,file=" + f.Code, "-drive", vars}
+	if s.Boot == HTTP { // OVMF tries PXE first where it may
+		a = append(a, "-fw_cfg", "name=opt/org.tianocore/IPv4PXESupport,string=n", "-fw_cfg", "name=opt/org.tianocore/IPv6PXESupport,string=n")
+	}
+	return a
+}
+
+// card is the network card. UEFI brings its own driver and PXE client; BIOS takes the
+// card's ROM, which is an iPXE.
+func (s Spec) card() string {
+	card := "virtio-net-pci,netdev=n0,bootindex=0,mac=" + s.MAC
+	if s.Boot == BIOS {
+		return card
+	}
+	return card + ",romfile="
+}
+
+func (d Drive) args(n int) []string {
+	id := fmt.Sprint("d", n)
+	back := []string{"-drive", "if=none,format=raw,discard=unmap,id=" + id + ",file=" + d.Path}
+	index := ",bootindex=" + strconv.Itoa(n+1)
+	switch d.Bus {
+	case USB:
+		return append(back, "-device", "usb-storage,bus=xhci.0,removable=on,drive="+id+",serial="+d.Serial+index)
+	case SATA:
+		return append(back, "-device", "ide-hd,drive="+id+",serial="+d.Serial+index)
+	}
+	return append(back, "-device", "nvme,drive="+id+",serial="+d.Serial+index)
+}

@@ -1,0 +1,179 @@
+package vmlab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/config"
+	"github.com/ingotmetal/ingot/cmd/internal/pause"
+)
+
+// A program is a daemon as a process of its own, with its log in a file.
+type program struct {
+	lab    *Lab
+	name   string
+	file   string // its configuration
+	socket string
+	cmd    *exec.Cmd
+}
+
+// program writes the configuration of a daemon.
+func (l *Lab) program(name string, c any, socket string) (*program, error) {
+	raw, err := config.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	p := &program{lab: l, name: name, file: filepath.Join(l.Dir, name+".yaml"), socket: socket}
+	return p, os.WriteFile(p.file, raw, 0o600)
+}
+
+// answerWait is how long a daemon may take to answer after its start.
+const answerWait = 20 * time.Second
+
+// start runs it, and waits until it answers.
+func (p *program) start(ctx context.Context) error {
+	log, err := os.OpenFile(filepath.Join(p.lab.Dir, p.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(filepath.Join(p.lab.Bin, p.name), "serve", "-c", p.file)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = dying()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	p.cmd = cmd
+	c := p.lab.unix(p.socket)
+	for end := p.lab.Now().Add(answerWait); p.lab.Now().Before(end); {
+		if res, err := c.Get("http://daemon/healthz"); err == nil {
+			_ = res.Body.Close()
+			p.lab.say("site", "started", p.name)
+			return nil
+		}
+		if !pause.For(ctx, 50*time.Millisecond) {
+			return context.Cause(ctx)
+		}
+	}
+	return &Failed{Step: p.name + " starts", Err: errors.New("it does not answer"), Console: tailOf(log.Name(), 12)}
+}
+
+// stopWait is how long a daemon may take to stop in peace.
+const stopWait = 15 * time.Second
+
+// stop ends it as its operator does.
+func (p *program) stop() {
+	if p.cmd == nil {
+		return
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	ended := make(chan struct{})
+	go func() { _ = p.cmd.Wait(); close(ended) }()
+	t := time.NewTimer(stopWait)
+	defer t.Stop()
+	select {
+	case <-ended:
+	case <-t.C:
+		_ = p.cmd.Process.Kill()
+		<-ended
+	}
+	p.cmd = nil
+}
+
+// tailOf is the last lines of a file.
+func tailOf(path string, n int) []string {
+	raw, _ := os.ReadFile(path)
+	lines := strings.Split(strings.TrimRight(string(raw), "\n"), "\n")
+	return lines[max(0, len(lines)-n):]
+}
+
+// unix asks a daemon by its socket.
+func (l *Lab) unix(socket string) *http.Client {
+	return &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) { return l.Dial("unix", socket) }}}
+}
+
+func (l *Lab) startPlane(ctx context.Context) error {
+	c := config.Config{Site: "lab", State: filepath.Join(l.Dir, "ingotd")}
+	c.Listen.TCP, c.Listen.Unix = []string{booth + ":8443"}, filepath.Join(l.Dir, "ingotd.sock")
+	p, err := l.program("ingotd", c, c.Listen.Unix)
+	if err != nil {
+		return err
+	}
+	out, err := exec.CommandContext(ctx, filepath.Join(l.Bin, "ingotd"), "pin", "-c", p.file).CombinedOutput()
+	if err != nil {
+		return &Failed{Step: "ingotd pin", Err: err, Console: []string{strings.TrimSpace(string(out))}}
+	}
+	l.pin, l.plane = strings.TrimSpace(string(out)), p
+	l.host = &api.Client{Base: "http://ingotd", HTTP: l.unix(c.Listen.Unix)}
+	return p.start(ctx)
+}
+
+// signIn makes an operator, on the host, and opens a session as that operator.
+func (l *Lab) signIn(ctx context.Context) error {
+	var raw [12]byte
+	if _, err := io.ReadFull(l.Entropy, raw[:]); err != nil {
+		return err
+	}
+	password := fmt.Sprintf("%x", raw)
+	add := api.AddOperator{}
+	add.Body.Name, add.Body.Password = "ada", api.Secret(password)
+	if _, err := api.OperatorAdd.Call(ctx, l.host, &add); err != nil {
+		return err
+	}
+	in := api.OpenSession{}
+	in.Body.Operator, in.Body.Password = "ada", api.Secret(password)
+	s, err := api.SessionOpen.Call(ctx, l.host, &in)
+	if err != nil {
+		return err
+	}
+	c := *l.host
+	c.Credential = api.Bearer(s.Token.Show)
+	l.operator = &c
+	return nil
+}
+
+func (l *Lab) policy(ctx context.Context) error {
+	in := api.SetPolicy{}
+	in.Body = api.Policy{AutoEnroll: true, Network: admin, Gateway: gateway, Server: booth, EnrollmentImage: "enroll", RescueImage: "rescue", AnswerOnlyPXE: true}
+	_, err := api.PolicySet.Call(ctx, l.operator, &in)
+	return err
+}
+
+// key mints an API key and keeps it in a file.
+func (l *Lab) key(ctx context.Context, scope string) (string, error) {
+	in := api.MintKey{}
+	in.Body.Scope = scope
+	k, err := api.KeyMint.Call(ctx, l.operator, &in)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(l.Dir, scope+".key")
+	return path, os.WriteFile(path, []byte(k.Secret.Show()+"\n"), 0o600)
+}
+
+func (l *Lab) startBooter(ctx context.Context) (err error) {
+	c := config.Booter{Name: "booter-1", State: filepath.Join(l.Dir, "booterd"), Address: boothAddr, Images: l.Images, Interfaces: []string{bridge}}
+	c.Server = config.Server{Address: booth + ":8443", Pin: l.pin}
+	c.Listen.Unix = filepath.Join(l.Dir, "booterd.sock")
+	if c.Server.BooterKey, err = l.key(ctx, "booter"); err != nil {
+		return err
+	}
+	if c.Server.EnrollKey, err = l.key(ctx, "ur_enroll"); err != nil {
+		return err
+	}
+	if l.booter, err = l.program("booterd", c, c.Listen.Unix); err != nil {
+		return err
+	}
+	return l.booter.start(ctx)
+}
