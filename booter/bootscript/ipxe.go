@@ -10,12 +10,13 @@ import (
 )
 
 // A Program is what an image boots on one platform: a kernel with its initial
-// ramdisks, or a program of UEFI's such as a unified kernel image. Names are those of
-// files of the image.
+// ramdisks, a program of UEFI's such as a unified kernel image, or what is on the
+// machine's own disk. Names are those of files of the image.
 type Program struct {
 	Kernel  string
 	Initrds []string
 	EFI     string
+	Local   bool
 }
 
 // The bounds of the kernel arguments of one boot, in bytes, the blanks between words
@@ -94,6 +95,9 @@ func IPXE(base, image string, program Program, args []string) ([]byte, error) {
 	if err := check(base, image, program, args); err != nil {
 		return nil, err
 	}
+	if program.Local {
+		return []byte("#!ipxe\n# image " + image + "\n" + local), nil
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!ipxe\n# image %s\nset try:int32 0\n:load\nimgfree\n", image)
 	file := func(name string) string { return base + Path{Leaf: File, Image: image, Name: name}.String() }
@@ -113,6 +117,11 @@ func IPXE(base, image string, program Program, args []string) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
+// local starts the machine's own disk. BIOS boots its first disk. UEFI goes on with
+// what its boot order names next, which is for it to know: after a program that ends
+// with success it would show its menu instead (UEFI specification, section 3.1.1).
+const local = "iseq ${platform} efi && exit 1 ||\nsanboot --no-describe --drive 0x80 ||\nexit 1\n"
+
 // kernelName is the name of the kernel in iPXE.
 const kernelName = "kernel"
 
@@ -125,8 +134,8 @@ func check(base, image string, p Program, args []string) error {
 	if err := booter.Gate(image); err != nil {
 		return &Invalid{"image", image, "is refused: " + err.Error()}
 	}
-	if (p.EFI == "") == (p.Kernel == "") {
-		return &Invalid{"program", image, "wants a kernel or a program of UEFI, and one alone"}
+	if p.Local && (p.EFI != "" || p.Kernel != "" || len(p.Initrds) > 0) || !p.Local && (p.EFI == "") == (p.Kernel == "") {
+		return &Invalid{"program", image, "wants a kernel, a program of UEFI or the machine's own disk, and one alone"}
 	}
 	for _, name := range append([]string{p.Kernel, p.EFI}, p.Initrds...) {
 		if name != "" && !isName(name) {

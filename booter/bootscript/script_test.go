@@ -152,6 +152,7 @@ func TestScripts(t *testing.T) {
 	for name, p := range map[string]Program{
 		"kernel": {Kernel: "vmlinuz", Initrds: []string{"initrd", "modules.cpio"}},
 		"efi":    {EFI: "image.efi"},
+		"local":  {Local: true},
 	} {
 		out, err := IPXE("http://10.0.0.1:8080/b/tok/", "enroll-1", p, args)
 		if err != nil {

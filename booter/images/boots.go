@@ -16,6 +16,7 @@ type Boots struct {
 	Args    string   `json:"args,omitempty"`    // passes CheckArgs
 	EFI     string   `json:"efi,omitempty"`     // a program that UEFI firmware starts by itself, such as a unified kernel image
 	Loader  string   `json:"loader,omitempty"`  // the first program, such as iPXE's snponly.efi or undionly.kpxe
+	Local   bool     `json:"local,omitempty"`   // starts the machine's own disk; under Any alone, and nothing else with it
 }
 
 // Boot is how p boots the image: what stands under p, and for each field that is
@@ -24,7 +25,7 @@ func (m Manifest) Boot(p booter.Platform) (b Boots, ok bool) {
 	own, all := m.Boots[p], m.Boots[Any]
 	b = Boots{
 		Kernel: cmp.Or(own.Kernel, all.Kernel), Args: cmp.Or(own.Args, all.Args),
-		EFI: cmp.Or(own.EFI, all.EFI), Loader: own.Loader, Initrds: slices.Clone(own.Initrds),
+		EFI: cmp.Or(own.EFI, all.EFI), Loader: own.Loader, Initrds: slices.Clone(own.Initrds), Local: all.Local,
 	}
 	if len(b.Initrds) == 0 {
 		b.Initrds = slices.Clone(all.Initrds)
@@ -32,19 +33,19 @@ func (m Manifest) Boot(p booter.Platform) (b Boots, ok bool) {
 	if p != Any && !efi(p) {
 		b.EFI = ""
 	}
-	return b, b.Kernel != "" || b.EFI != "" || b.Loader != ""
+	return b, b.Kernel != "" || b.EFI != "" || b.Loader != "" || b.Local
 }
 
 func (b Boots) empty() bool {
-	return b.Kernel == "" && b.EFI == "" && b.Loader == "" && b.Args == "" && len(b.Initrds) == 0
+	return b.Kernel == "" && b.EFI == "" && b.Loader == "" && b.Args == "" && len(b.Initrds) == 0 && !b.Local
 }
 
-// Platforms are those on which a machine boots the image, by a kernel or a program of
-// UEFI's; a loader alone boots something else.
+// Platforms are those on which a machine boots the image, by a kernel, a program of
+// UEFI's or its own disk; a loader alone boots something else.
 func (m Manifest) Platforms() map[booter.Platform]bool {
 	out := map[booter.Platform]bool{}
 	for _, p := range platforms {
-		if b, _ := m.Boot(p); p != Any && (b.Kernel != "" || b.EFI != "") {
+		if b, _ := m.Boot(p); p != Any && (b.Kernel != "" || b.EFI != "" || b.Local) {
 			out[p] = true
 		}
 	}

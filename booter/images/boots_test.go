@@ -68,6 +68,7 @@ func TestPlatforms(t *testing.T) {
 	of := func(boots map[booter.Platform]Boots) string { return fmt.Sprint(Manifest{Boots: boots}.Platforms()) }
 	for boots, want := range map[string]string{
 		of(map[booter.Platform]Boots{Any: {Kernel: "k"}}):                                              "map[bios:true efi-arm32:true efi-arm64:true efi-ia32:true efi-x64:true u-boot-arm32:true u-boot-arm64:true]",
+		of(map[booter.Platform]Boots{Any: {Local: true}}):                                              "map[bios:true efi-arm32:true efi-arm64:true efi-ia32:true efi-x64:true u-boot-arm32:true u-boot-arm64:true]",
 		of(map[booter.Platform]Boots{Any: {EFI: "u"}}):                                                 "map[efi-arm32:true efi-arm64:true efi-ia32:true efi-x64:true]",
 		of(map[booter.Platform]Boots{Any: {Args: "a"}, booter.X64: {Kernel: "k"}, booter.BIOS: {}}):    "map[efi-x64:true]",
 		of(map[booter.Platform]Boots{booter.X64: {Loader: "l"}, booter.BIOS: {Loader: "l", EFI: "u"}}): "map[]",

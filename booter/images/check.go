@@ -27,7 +27,7 @@ func (m Manifest) check(draft bool) error {
 	if err := gate("name", m.Name); err != nil {
 		return err
 	}
-	if n := len(m.Files); n == 0 || n > MaxFiles {
+	if n := len(m.Files); n == 0 && !m.Boots[Any].Local || n > MaxFiles {
 		return invalid("files", fmt.Sprintf("%d of them", n), fmt.Sprintf("1 to %d", MaxFiles))
 	}
 	for i, f := range m.Files {
@@ -83,6 +83,8 @@ func (m Manifest) checkBoot(p booter.Platform, b Boots) error {
 	}
 	whole, ok := m.Boot(p)
 	switch {
+	case m.Boots[Any].Local && (p != Any || b.Kernel+b.EFI+b.Loader+b.Args != "" || len(b.Initrds) > 0), b.Local && p != Any:
+		return invalid(what, "the machine's own disk and more", "local alone, under "+string(Any)+": what the disk holds decides the rest")
 	case len(b.Initrds) > MaxInitrds:
 		return invalid(what, fmt.Sprintf("%d initrds", len(b.Initrds)), fmt.Sprintf("at most %d", MaxInitrds))
 	case slices.Contains(b.Initrds, ""):

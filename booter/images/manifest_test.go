@@ -84,24 +84,41 @@ func TestWhatBoots(t *testing.T) {
 	}
 }
 
+// An image that starts the machine's own disk needs no file.
+func TestLocal(t *testing.T) {
+	s, err := Create(t.TempDir())
+	must(t, err)
+	i, err := s.Stage(t.Context(), Manifest{Name: "local", Boots: map[booter.Platform]Boots{Any: {Local: true}}}, nil, nil)
+	must(t, err)
+	if b, ok := i.Boot(booter.X64); !ok || !b.Local || b.Kernel != "" || len(s.List()) != 1 || s.List()[0].Flaw != nil {
+		t.Errorf("%+v, %t, %+v", b, ok, s.List())
+	}
+	must(t, s.Close())
+}
+
 func TestWhatIsNoManifest(t *testing.T) {
 	boot := func(p booter.Platform, b Boots) func(*Manifest) { return func(m *Manifest) { m.Boots[p] = b } }
 	for name, spoil := range map[string]func(*Manifest){
-		"no name":                func(m *Manifest) { m.Name = "" },
-		"a name with a slash":    func(m *Manifest) { m.Name = "a/b" },
-		"no files":               func(m *Manifest) { m.Files = nil },
-		"a file twice":           func(m *Manifest) { m.Files[1].Name = "disk.img" },
-		"out of order":           func(m *Manifest) { m.Files[0], m.Files[1] = m.Files[1], m.Files[0] },
-		"a file .. above":        func(m *Manifest) { m.Files[1].Name = ".." },
-		"no digest":              func(m *Manifest) { m.Files[0].SHA256 = "" },
-		"a digest in capitals":   func(m *Manifest) { m.Files[0].SHA256 = strings.ToUpper(sum("x")) },
-		"a short digest":         func(m *Manifest) { m.Files[0].SHA256 = sum("x")[1:] },
-		"no size":                func(m *Manifest) { m.Files[0].Size = 0 },
-		"a negative size":        func(m *Manifest) { m.Files[0].Size = -1 },
-		"too large":              func(m *Manifest) { m.Files[0].Size = MaxSize + 1 },
-		"too many files":         func(m *Manifest) { m.Files = many(MaxFiles + 1) },
-		"an esp that is no file": func(m *Manifest) { m.ESP = "other.efi" },
-		"a disk that is no file": func(m *Manifest) { m.Disk = "other.img" },
+		"no name":                           func(m *Manifest) { m.Name = "" },
+		"a name with a slash":               func(m *Manifest) { m.Name = "a/b" },
+		"no files":                          func(m *Manifest) { m.Files = nil },
+		"a file twice":                      func(m *Manifest) { m.Files[1].Name = "disk.img" },
+		"out of order":                      func(m *Manifest) { m.Files[0], m.Files[1] = m.Files[1], m.Files[0] },
+		"a file .. above":                   func(m *Manifest) { m.Files[1].Name = ".." },
+		"no digest":                         func(m *Manifest) { m.Files[0].SHA256 = "" },
+		"a digest in capitals":              func(m *Manifest) { m.Files[0].SHA256 = strings.ToUpper(sum("x")) },
+		"a short digest":                    func(m *Manifest) { m.Files[0].SHA256 = sum("x")[1:] },
+		"no size":                           func(m *Manifest) { m.Files[0].Size = 0 },
+		"a negative size":                   func(m *Manifest) { m.Files[0].Size = -1 },
+		"too large":                         func(m *Manifest) { m.Files[0].Size = MaxSize + 1 },
+		"too many files":                    func(m *Manifest) { m.Files = many(MaxFiles + 1) },
+		"an esp that is no file":            func(m *Manifest) { m.ESP = "other.efi" },
+		"a disk that is no file":            func(m *Manifest) { m.Disk = "other.img" },
+		"a disk of its own, and a kernel":   func(m *Manifest) { m.Boots = map[booter.Platform]Boots{Any: {Local: true, Kernel: "vmlinuz"}} },
+		"a disk of its own on one platform": func(m *Manifest) { m.Boots = map[booter.Platform]Boots{booter.X64: {Local: true}} },
+		"a disk of its own, a kernel for one": func(m *Manifest) {
+			m.Boots = map[booter.Platform]Boots{Any: {Local: true}, booter.X64: {Kernel: "vmlinuz"}}
+		},
 		"nothing to boot":        func(m *Manifest) { m.Boots, m.Disk = nil, "" },
 		"an unknown platform":    boot("vax", Boots{Kernel: "vmlinuz"}),
 		"a kernel that is none":  boot(booter.X64, Boots{Kernel: "bzImage"}),

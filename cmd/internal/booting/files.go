@@ -206,7 +206,10 @@ func (d *Desk) script(a asked) ([]byte, error) {
 		return nil, err
 	}
 	program := bootscript.Program{Kernel: b.Kernel, Initrds: b.Initrds}
-	if b.Kernel == "" {
+	switch {
+	case b.Local:
+		program = bootscript.Program{Local: true}
+	case b.Kernel == "":
 		program = bootscript.Program{EFI: b.EFI}
 	}
 	base := d.pointer.URL(bootscript.Path{Token: d.key.Token(a.mac), Leaf: bootscript.Script})

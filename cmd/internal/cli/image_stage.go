@@ -21,6 +21,7 @@ type draft struct {
 	kernels, initrds, efis, loaders, expects []string
 
 	disk, args, manifest string
+	local                bool
 	sources              map[string]images.Source
 }
 
@@ -36,6 +37,7 @@ func (a *app) imageStage() *cobra.Command {
 	f.StringArrayVar(&d.efis, "efi", nil, "a program that UEFI starts by itself, a `[PLATFORM=]FILE`")
 	f.StringArrayVar(&d.loaders, "loader", nil, "the first program, such as iPXE, a `PLATFORM=FILE` (repeat for more)")
 	f.StringVar(&d.disk, "disk", "", "the `FILE` to install on a disk")
+	f.BoolVar(&d.local, "local", false, "start what is on the machine's own disk, and nothing else")
 	f.StringVar(&d.args, "args", "", "the kernel's arguments, a `TEXT`")
 	f.StringArrayVar(&d.expects, "expect", nil, "what a file must be, a `FILE=sha256:HEX` (repeat for more)")
 	f.StringVar(&d.manifest, "manifest", "", "a `FILE` with all this as YAML or JSON, the files beside it; only --expect and --args are given with it")
@@ -89,7 +91,7 @@ func (d *draft) read(name string) (m images.Manifest, err error) {
 
 // fromFile reads a manifest, whose files are beside it.
 func (d *draft) fromFile(name string) (m images.Manifest, err error) {
-	if len(d.kernels)+len(d.initrds)+len(d.efis)+len(d.loaders) > 0 || d.disk != "" {
+	if len(d.kernels)+len(d.initrds)+len(d.efis)+len(d.loaders) > 0 || d.disk != "" || d.local {
 		return m, usage("--manifest names the files, and so do other flags").then("give one of them")
 	}
 	raw, err := d.slurp(d.manifest, images.MaxManifest)
@@ -156,8 +158,13 @@ func (d *draft) fromFlags(name string) (images.Manifest, error) {
 	for _, file := range slices.Sorted(maps.Keys(d.sources)) {
 		m.Files = append(m.Files, images.File{Name: file})
 	}
-	if len(m.Files) == 0 {
-		return m, usage("the image has no files").then("give --kernel, --efi, --loader or --disk, or a --manifest")
+	if d.local {
+		b := boots[images.Any]
+		b.Local = true
+		boots[images.Any] = b
+	}
+	if len(m.Files) == 0 && !d.local {
+		return m, usage("the image has no files").then("give --kernel, --efi, --loader, --disk or --local, or a --manifest")
 	}
 	return m, nil
 }
