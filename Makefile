@@ -93,4 +93,4 @@ vm:
 
 ## vm-all: the same on every way of booting
 vm-all:
-	@GO=$(GO) .ci/vm uefi-pxe uefi-http bios-ipxe
+	@GO=$(GO) .ci/vm uefi-pxe uefi-http bios-ipxe secure-boot

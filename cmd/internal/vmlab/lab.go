@@ -44,6 +44,8 @@ type Lab struct {
 	host     *api.Client // who is on the control plane's host
 	operator *api.Client
 	pin      string
+	root     string // digests of what is installed: the root, and what firmware starts
+	boot     string
 }
 
 // A Moment is a line of the timeline.

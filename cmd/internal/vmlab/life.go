@@ -56,8 +56,9 @@ func (l *Lab) Life(ctx context.Context, m *Machine) error {
 		{"its boot into rescue", announceWait, func(ctx context.Context) error { return l.rescue(ctx, m) }},
 		{"shutting it out", time.Minute, func(ctx context.Context) error { return l.sendBack(ctx, m) }},
 		{"its second announce", announceWait, func(ctx context.Context) error { return l.again(ctx, m) }},
-		{"approving its second setup", time.Minute, func(ctx context.Context) error { return l.approve(ctx, m) }},
+		{"approving its second setup", time.Minute, func(ctx context.Context) error { return l.approveFor(ctx, m, "local") }},
 		{"its second setup", setupWait, func(ctx context.Context) error { return l.rests(ctx, m, "approved") }},
+		{"its boot from the written disk", announceWait, func(ctx context.Context) error { return l.fromDisk(ctx, m) }},
 		{"deleting it", time.Minute, func(ctx context.Context) error { return l.remove(ctx, m) }},
 		{"silence", announceWait, func(ctx context.Context) error { return l.silent(ctx, m) }},
 	})
@@ -99,7 +100,7 @@ func (l *Lab) announces(ctx context.Context, m *Machine) error {
 
 // wish is what the operator wants on a machine's first disk.
 func (m *Machine) wish() api.SetupRequest {
-	return api.SetupRequest{Hostname: m.Name, Layout: disklayout.Request{Layout: disklayout.GPT, Disks: []disklayout.Selector{{Serial: m.Drives[0].Serial}}, ESP: 64 << 20, Root: 512 << 20}}
+	return api.SetupRequest{Hostname: m.Name, Layout: disklayout.Request{Layout: disklayout.GPT, Image: m.lab.root, Boot: m.lab.boot, Disks: []disklayout.Selector{{Serial: m.Drives[0].Serial}}, ESP: 64 << 20, Root: 512 << 20}}
 }
 
 // approve looks at the plan, and approves what it saw.
@@ -116,6 +117,28 @@ func (l *Lab) approve(ctx context.Context, m *Machine) error {
 	}
 	l.say(m.Name, "approve", "ada approves plan "+p.Digest[:16]+" for agent key "+p.AgentKey[:16]+":\n"+strings.TrimSpace(p.Text))
 	return nil
+}
+
+// approveFor approves a machine that is to boot an image from then on: the enrollment
+// image of that instant is assigned to it (SET-5).
+func (l *Lab) approveFor(ctx context.Context, m *Machine, image string) error {
+	if err := l.setPolicy(ctx, image); err != nil {
+		return err
+	}
+	return errors.Join(l.approve(ctx, m), l.setPolicy(ctx, "enroll"))
+}
+
+// fromDisk waits until the kernel that was written onto the disk runs.
+func (l *Lab) fromDisk(ctx context.Context, m *Machine) error {
+	if m.Boot == BIOS {
+		l.say(m.Name, "disk", "is not booted: what was written onto it is for UEFI")
+		return nil
+	}
+	line, err := m.Await(ctx, "Command line: "+kernelArgs+" "+fromDisk, fromDisk)
+	if err == nil {
+		l.say(m.Name, "lives", "the kernel on its own disk runs: "+line.Text)
+	}
+	return err
 }
 
 // shown waits until the agent says on its console that the control plane took its key.

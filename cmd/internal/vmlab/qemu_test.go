@@ -42,7 +42,7 @@ func TestWays(t *testing.T) {
 	}
 	for _, bad := range [][]Boot{nil, {"floppy"}} {
 		err := known(bad)
-		if e, ok := errors.AsType[*Invalid](err); !ok || e.Code() != "INVALID_INPUT" || !strings.Contains(e.Error(), "uefi-pxe, uefi-http, bios-ipxe") {
+		if e, ok := errors.AsType[*Invalid](err); !ok || e.Code() != "INVALID_INPUT" || !strings.Contains(e.Error(), "uefi-pxe, uefi-http, bios-ipxe, secure-boot") {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}

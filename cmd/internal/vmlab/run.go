@@ -10,7 +10,7 @@ import (
 )
 
 // Ways are the ways of booting that a run can take.
-func Ways() []Boot { return []Boot{PXE, HTTP, BIOS} }
+func Ways() []Boot { return []Boot{PXE, HTTP, BIOS, Secure} }
 
 // diskSize is that of a machine's disk, a sparse file.
 const diskSize = 4 << 30
@@ -18,8 +18,9 @@ const diskSize = 4 << 30
 // guestMemory is a machine's, in MiB.
 const guestMemory = 512
 
-// together is how many machines run at once: one for each core that emulates.
-const together = 2
+// together is how many machines live their lives at once. One changes the site's policy
+// for a moment, which the others must not meet.
+const together = 1
 
 // A Result is what came of one machine's scenario.
 type Result struct {

@@ -143,9 +143,12 @@ func (l *Lab) signIn(ctx context.Context) error {
 	return nil
 }
 
-func (l *Lab) policy(ctx context.Context) error {
+func (l *Lab) policy(ctx context.Context) error { return l.setPolicy(ctx, "enroll") }
+
+// setPolicy opens the site to machines, which enroll with an image.
+func (l *Lab) setPolicy(ctx context.Context, enrollment string) error {
 	in := api.SetPolicy{}
-	in.Body = api.Policy{AutoEnroll: true, Network: admin, Gateway: gateway, Server: booth, EnrollmentImage: "enroll", RescueImage: "rescue", AnswerOnlyPXE: true}
+	in.Body = api.Policy{AutoEnroll: true, Network: admin, Gateway: gateway, Server: booth, EnrollmentImage: enrollment, RescueImage: "rescue", AnswerOnlyPXE: true}
 	_, err := api.PolicySet.Call(ctx, l.operator, &in)
 	return err
 }
