@@ -28,7 +28,7 @@ cd "$OLDPWD"
 // onMachine runs the page's noded on a machine that is not this one: with firmware and
 // password files of its own, and with what the unit leaves root.
 const onMachine = `#!/bin/sh
-exec unshare --mount sh -c 'set -e
+exec unshare --mount --propagation PROPAGATION sh -c 'set -e
 mount --bind /srv/ingot/firmware /sys
 mount --bind /srv/ingot/etc /etc
 exec setpriv --bounding-set=-all,CAPS /srv/ingot/noded "$@"' noded "$@"
@@ -66,7 +66,7 @@ func build(t *testing.T, home string) {
 	if _, err := exec.LookPath("cpio"); err != nil {
 		file(t, filepath.Join(home, "bin/cpio"), "#!/bin/sh\nexec busybox cpio \"$@\"\n")
 	}
-	file(t, filepath.Join(home, "bin/noded"), strings.NewReplacer("/srv/ingot", home, "CAPS", capabilities(t)).Replace(onMachine))
+	file(t, filepath.Join(home, "bin/noded"), strings.NewReplacer("/srv/ingot", home, "CAPS", capabilities(t), "PROPAGATION", propagation()).Replace(onMachine))
 	names, _ := filepath.Glob(filepath.Join(home, "bin", "*"))
 	for _, name := range names {
 		if err := os.Chmod(name, 0o755); err != nil {

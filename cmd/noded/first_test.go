@@ -44,6 +44,19 @@ func missing(t *testing.T, why string) {
 	t.Skip(why)
 }
 
+// propagation is how a namespace of mounts is made here, so that nothing that is mounted
+// in it is seen outside. In a chroot the root is no mount, and cannot be made private:
+// there it stays as it is where nothing is shared.
+func propagation() string {
+	raw, _ := os.ReadFile("/proc/self/mountinfo")
+	for line := range strings.Lines(string(raw)) {
+		if f := strings.Fields(line); len(f) > 4 && f[4] == "/" || strings.Contains(line, " shared:") {
+			return "private"
+		}
+	}
+	return "unchanged"
+}
+
 // needs asks for root and programs, by their packages.
 func needs(t *testing.T, programs map[string]string) {
 	t.Helper()
@@ -55,7 +68,7 @@ func needs(t *testing.T, programs map[string]string) {
 			missing(t, name+" is missing: apt-get install "+debian)
 		}
 	}
-	if out, err := exec.Command("unshare", "--net", "--mount", "--pid", "--fork", "true").CombinedOutput(); err != nil {
+	if out, err := exec.Command("unshare", "--net", "--mount", "--propagation", propagation(), "--pid", "--fork", "true").CombinedOutput(); err != nil {
 		missing(t, fmt.Sprintf("no namespaces can be made here: %v %s", err, out))
 	}
 }
@@ -80,7 +93,7 @@ func firstLife(t *testing.T, root string) {
 	cmdline := file(t, filepath.Join(t.TempDir(), "cmdline"), "console=ttyS0 ingot.booter=192.0.2.1:9 ingot.booter_pin="+pin.Pin{1}.String()+
 		" ingot.mac=52:54:00:00:00:77 ingot.address=192.0.2.7/24 ingot.gateway=192.0.2.254 ingot.later=1\n")
 	out := new(said)
-	cmd := exec.Command("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", enter, "enter", root, firmware(t), cmdline)
+	cmd := exec.Command("unshare", "--net", "--mount", "--propagation", propagation(), "--pid", "--fork", "--kill-child", "sh", "-c", enter, "enter", root, firmware(t), cmdline)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
