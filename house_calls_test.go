@@ -105,10 +105,11 @@ func coreCalls(t *tree) []finding {
 }
 
 // daemonCalls is law 6: what a daemon is made of listens and dials nowhere,
-// so that the whole can run in one bubble. Only a main opens the world.
+// so that the whole can run in one bubble. Only a main opens the world, and what
+// only tests import.
 func daemonCalls(t *tree) []finding {
 	return t.selectors("daemons", reached, func(p *pkg) bool {
-		return !p.main() && (within(p.dir, "cmd/daemon") || within(p.dir, "cmd/internal"))
+		return !p.main() && roleOf(p.dir) != kit && (within(p.dir, "cmd/daemon") || within(p.dir, "cmd/internal"))
 	})
 }
 

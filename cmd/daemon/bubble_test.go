@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"testing/cryptotest"
@@ -82,42 +83,53 @@ type life struct {
 	log    string   // the last that happened
 }
 
-// run lives through a seed, and remembers so many events of it.
-func run(t *testing.T, seed uint64, p plant, events int) (l life) {
+// bubble makes a world of a seed, in a bubble of its own, and lets fn live in it. The
+// net remembers so many events, each in such detail.
+func bubble(t *testing.T, seed uint64, p plant, o simnet.Options, fn func(*world)) {
 	cryptotest.SetGlobalRandom(t, seed)
+	o.Rule = simnet.Rule{Latency: simnet.Span{Min: 200 * time.Microsecond, Max: 5 * time.Millisecond}}
 	synctest.Test(t, func(t *testing.T) {
 		master, err := secrets.NewMaster([secrets.Size]byte{1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		w := &world{t: t, seed: seed, plant: p, master: master, source: &drawn{n: seed}, disk: &storetest.Disk{Name: "lab"}, calm: time.Now().Add(faultTime)}
-		w.net = simnet.New(seed, simnet.Options{Log: events, Rule: simnet.Rule{Latency: simnet.Span{Min: 200 * time.Microsecond, Max: 5 * time.Millisecond}}})
-		w.live(&l)
+		w.net = simnet.New(seed, o)
+		fn(w)
 		w.net.Close()
 	})
+}
+
+// run lives through a seed, and remembers so many events of it.
+func run(t *testing.T, seed uint64, p plant, events int) (l life) {
+	bubble(t, seed, p, simnet.Options{Log: events}, func(w *world) { w.live(&l) })
 	return l
 }
 
-// live starts everything, lets it live, stops it, and asks the oracles. How it stops
-// is no part of the trace: an http.Server polls at random until its connections end.
+// live starts everything, lets it live, stops it, and asks the oracles.
 func (w *world) live(l *life) {
+	c := w.clients()
+	w.through(l, slices.Concat([]func(context.Context){w.plane}, c.all(), []func(context.Context){w.misfortune})...)
+	st := w.disk.Open()
+	defer st.Close()
+	l.broken = w.oracles(st, c)
+}
+
+// through lets parts live through the time of faults and the quiet after it, and stops
+// them. How they stop is no part of the trace: an http.Server polls at random until its
+// connections end.
+func (w *world) through(l *life, parts ...func(context.Context)) {
 	ctx, stop := context.WithCancel(w.t.Context())
 	var all sync.WaitGroup
-	all.Go(func() { w.plane(ctx) })
-	clients := w.clients()
-	for _, c := range clients.all() {
-		all.Go(func() { c(ctx) })
+	for _, p := range parts {
+		all.Go(func() { p(ctx) })
 	}
-	all.Go(func() { w.misfortune(ctx) })
 	time.Sleep(faultTime + quietTime)
 	w.net.Settle()
 	l.trace, l.faults, l.log = w.net.Trace(), w.net.Counts(), w.net.Log()
 	w.end = time.Now()
 	stop()
 	all.Wait()
-	st := w.disk.Open()
-	defer st.Close()
-	l.broken = w.oracles(st, clients)
 }
 
 // plane runs the control plane, and starts it anew whenever it ends.

@@ -8,10 +8,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
-	"testing/cryptotest"
-	"testing/synctest"
 	"time"
 
 	"github.com/ingotmetal/ingot/booter"
@@ -19,10 +16,8 @@ import (
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/control"
 	"github.com/ingotmetal/ingot/cmd/internal/pin"
-	"github.com/ingotmetal/ingot/cmd/internal/secrets"
 	"github.com/ingotmetal/ingot/cmd/internal/simnet"
 	"github.com/ingotmetal/ingot/cmd/internal/store"
-	"github.com/ingotmetal/ingot/cmd/internal/store/storetest"
 	"github.com/ingotmetal/ingot/disklayout"
 	"github.com/ingotmetal/ingot/statemachine/registration"
 )
@@ -51,18 +46,10 @@ type wrong struct {
 
 // runWhole lives through a seed with everything.
 func runWhole(t *testing.T, seed uint64, wr wrong, events int) (l life) {
-	cryptotest.SetGlobalRandom(t, seed)
-	synctest.Test(t, func(t *testing.T) {
-		master, err := secrets.NewMaster([secrets.Size]byte{1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := &world{t: t, seed: seed, plant: wr.plant, master: master, source: &drawn{n: seed}, disk: &storetest.Disk{Name: "lab"}, calm: time.Now().Add(faultTime)}
-		w.net = simnet.New(seed, simnet.Options{Log: events, Detail: simnet.Instants, Rule: simnet.Rule{Latency: simnet.Span{Min: 200 * time.Microsecond, Max: 5 * time.Millisecond}}})
-		h := &whole{clients: w.clients(), wrong: wr, dir: t.TempDir()}
+	bubble(t, seed, wr.plant, simnet.Options{Log: events, Detail: simnet.Instants}, func(w *world) {
+		h := &whole{clients: w.clients(), wrong: wr, dir: w.t.TempDir()}
 		h.prepare()
 		h.live(&l)
-		w.net.Close()
 	})
 	return l
 }
@@ -119,23 +106,11 @@ func (h *whole) stage() {
 
 // live starts everything, lets it live, stops it, and asks the oracles.
 func (h *whole) live(l *life) {
-	ctx, stop := context.WithCancel(h.t.Context())
-	var all sync.WaitGroup
-	begin := func(fn func(context.Context)) { all.Go(func() { fn(ctx) }) }
-	begin(h.plane)
-	begin(h.operate)
-	begin(h.follow)
-	begin(h.booter.live)
-	begin(h.misfortune)
+	parts := []func(context.Context){h.plane, h.operate, h.follow, h.booter.live, h.misfortune}
 	for _, b := range h.boxes {
-		begin(b.live)
+		parts = append(parts, b.live)
 	}
-	time.Sleep(faultTime + quietTime)
-	h.net.Settle()
-	l.trace, l.faults, l.log = h.net.Trace(), h.net.Counts(), h.net.Log()
-	h.end = time.Now()
-	stop()
-	all.Wait()
+	h.through(l, parts...)
 	st := h.disk.Open()
 	defer st.Close()
 	l.broken = slices.Concat(h.oracles(st, h.clients), h.approved(st), h.disksAsPlanned())

@@ -61,9 +61,6 @@ func runLab(ctx context.Context, l cli.Lab) error {
 		}
 		return err
 	}
-	if err := os.Mkdir(l.Dir, 0o700); err != nil {
-		return err
-	}
 	ways := make([]vmlab.Boot, len(l.Ways))
 	for i, w := range l.Ways {
 		ways[i] = vmlab.Boot(w)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,7 +40,7 @@ func TestTheGuideRuns(t *testing.T) {
 	home := t.TempDir()
 	build(t, home)
 	machine(t, home)
-	replace := strings.NewReplacer("/srv/ingot", home, "8443", freePort(t))
+	replace := strings.NewReplacer("/srv/ingot", home, "8443", guidetest.FreePort(t))
 	guidetest.Read(t, "../../docs/ingotd.md", replace, "").Write(t, home) // its file
 	page := guidetest.Read(t, "../../docs/noded.md", replace, "")
 	page.Write(t, home)
@@ -144,16 +143,4 @@ func unpacked(t *testing.T, image string) string {
 		t.Errorf("the image holds %v, %v", all, err)
 	}
 	return root
-}
-
-// freePort is a port that nobody listens on.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
 }

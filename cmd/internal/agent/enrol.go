@@ -14,10 +14,10 @@ import (
 	"github.com/ingotmetal/ingot/liveness/session"
 )
 
-// approvedState is the row of a machine whose setup is complete (SET-10).
+// States of a machine's row.
 const (
-	approvedState = "approved"
-	waitingState  = "awaiting_setup"
+	approvedState = "approved"       // its setup is complete (SET-10)
+	waitingState  = "awaiting_setup" // it waits for an operator (REG-8)
 )
 
 // An enrolment is a machine that announces itself to its booter, over as many

@@ -3,14 +3,13 @@ package booteradmin
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/ingotmetal/ingot/cmd/internal/guidetest"
 )
 
 // The page whose commands are run, and that of the control plane beside it.
@@ -20,40 +19,30 @@ const (
 )
 
 // before is what the page takes for granted: a control plane, and an operator.
-const before = `set -e -o pipefail -m
-trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
-printf 'correct horse battery\n' >password; chmod 600 password
+const before = `printf 'correct horse battery\n' >password; chmod 600 password
 ingotd serve -c ingotd.yaml 2>ingotd.log &
 for i in $(seq 200); do ingotd operator list -c ingotd.yaml >/dev/null 2>&1 && break; sleep 0.1; done
 ingotd operator add ada -c ingotd.yaml --password-file password
-ingot context set rack-7 --server https://127.0.0.1:PORT --pin "$(ingotd pin -c ingotd.yaml)"
+ingot context set rack-7 --server https://127.0.0.1:8443 --pin "$(ingotd pin -c ingotd.yaml)"
 ingot login ada --password-file password
 `
+
+// ready waits for what a page leaves in the background, as a person would.
+const ready = "for i in $(seq 200); do curl -sf --unix-socket booterd.sock http://booter/healthz >/dev/null 2>&1 && break; sleep 0.1; done"
 
 // TestTheGuideRuns runs every command of the page, in its order, with the real programs
 // in a folder of its own, on loopback.
 func TestTheGuideRuns(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Fatal("the guide's commands are run by bash: apt-get install bash")
-	}
 	dir := t.TempDir()
 	build(t, dir)
-	port := freePort(t)
 	stubs(t, dir)
-	commands(t, plane, dir, port) // its files
-	script := strings.ReplaceAll(before, "PORT", port) + commands(t, guide, dir, port)
-	write(t, filepath.Join(dir, "guide.sh"), script)
-	cmd := exec.CommandContext(t.Context(), bash, "-x", "guide.sh")
-	cmd.Dir, cmd.WaitDelay = dir, 10*time.Second
-	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		log, _ := os.ReadFile(filepath.Join(dir, "booterd.log"))
-		t.Fatalf("%v\n%s\nbooterd.log:\n%s", err, out, log)
-	}
+	replace := onLoopback(dir, guidetest.FreePort(t))
+	guidetest.Read(t, plane, replace, ready).Write(t, dir) // its files
+	page := guidetest.Read(t, guide, replace, ready)
+	page.Write(t, dir)
+	out := guidetest.Run(t, dir, dir, guidetest.Start+replace.Replace(before)+page.Commands)
 	for _, want := range []string{"good", "sha256/", "it ended with 5", "no-record (BOOT-1)", "it would be answered", "offer 127.77.9.3 enrol-1", "\noffer\n", `ingot_booter_packets_total{outcome="answered"} 0`} {
-		if !strings.Contains(string(out), want) {
+		if !strings.Contains(out, want) {
 			t.Errorf("the commands never say %q:\n%s", want, out)
 		}
 	}
@@ -120,64 +109,9 @@ func capture(packet []byte) []byte {
 	return b
 }
 
-// freePort is a port that nobody listens on.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
-}
-
-// onLoopback puts the page's network onto loopback, and its ports to where no root is
+// onLoopback puts a page's network onto loopback, and its ports to where no root is
 // needed.
-func onLoopback(page, dir, port string) string {
+func onLoopback(dir, port string) *strings.Replacer {
 	return strings.NewReplacer("8443", port, "/srv/ingot", dir, "/usr/lib/ipxe", filepath.Join(dir, "ipxe"), "192.0.2.", "127.77.9.", "eth1", "lo",
-		"listen: {unix:", `listen: {dhcp: "127.77.9.2:0", pxe: "127.77.9.2:0", tftp: "127.77.9.2:0", http: "127.77.9.2:0", session: "127.77.9.2:0", unix:`).Replace(page)
-}
-
-// commands writes a page's files and returns its commands as a script. What serves in
-// the background is waited for, as a person would.
-func commands(t *testing.T, path, dir, port string) string {
-	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var script strings.Builder
-	for i, block := range strings.Split(onLoopback(string(raw), dir, port), "```") {
-		if i%2 == 0 {
-			continue
-		}
-		info, body, _ := strings.Cut(block, "\n")
-		kind, name, _ := strings.Cut(info, " ")
-		switch {
-		case kind == "yaml" && name != "":
-			write(t, filepath.Join(dir, name), body)
-		case kind == "console":
-			script.WriteString(lines(t, body))
-		default:
-			t.Errorf("a block of %q: this test would not run it", info)
-		}
-	}
-	return script.String()
-}
-
-func lines(t *testing.T, body string) string {
-	t.Helper()
-	var out strings.Builder
-	for line := range strings.Lines(body) {
-		command, ok := strings.CutPrefix(line, "$ ")
-		if !ok {
-			t.Errorf("%q is no command", line)
-		}
-		out.WriteString(command)
-		if strings.HasSuffix(strings.TrimSpace(command), "&") {
-			fmt.Fprintln(&out, "for i in $(seq 200); do curl -sf --unix-socket booterd.sock http://booter/healthz >/dev/null 2>&1 && break; sleep 0.1; done")
-		}
-	}
-	return out.String()
+		"listen: {unix:", `listen: {dhcp: "127.77.9.2:0", pxe: "127.77.9.2:0", tftp: "127.77.9.2:0", http: "127.77.9.2:0", session: "127.77.9.2:0", unix:`)
 }

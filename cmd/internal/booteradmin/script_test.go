@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ingotmetal/ingot/cmd/internal/guidetest"
 )
 
 // A script has the three programs, and a folder with their files: the control plane's
@@ -22,14 +24,15 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			port, dir := freePort(t), env.WorkDir
+			port, dir := guidetest.FreePort(t), env.WorkDir
 			env.Setenv("PORT", port)
 			env.Setenv("HOME", dir)
 			env.Setenv("XDG_CONFIG_HOME", dir)
 			env.Setenv("PATH", filepath.Join(bin, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 			stubs(t, dir)
-			commands(t, plane, dir, port)
-			commands(t, guide, dir, port)
+			for _, page := range []string{plane, guide} {
+				guidetest.Read(t, page, onLoopback(dir, port), "").Write(t, dir)
+			}
 			write(t, filepath.Join(dir, "discover.hex"), hex.EncodeToString(discover(t)))
 			whole := capture(discover(t))
 			write(t, filepath.Join(dir, "cut.pcap"), string(whole[:len(whole)-20]))

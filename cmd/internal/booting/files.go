@@ -127,7 +127,7 @@ func (d *Desk) opened(a asked) (*images.Blob, []byte, error) {
 		b, err := d.loader(a)
 		return b, nil, err
 	case bootscript.Beside:
-		b, err := d.store.OpenFile(d.place.Loader, a.path.Name)
+		b, err := d.file(d.place.Loader, a.path.Name)
 		return b, nil, err
 	case bootscript.File:
 		b, err := d.file(a.path.Image, a.path.Name)

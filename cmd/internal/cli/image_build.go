@@ -25,6 +25,17 @@ func (a *app) imageBuild() *cobra.Command {
 	return c
 }
 
+// buildLeaf is a verb that builds something, in the time that --timeout gives.
+func (a *app) buildLeaf(use, short, example string, run func(context.Context) error) *cobra.Command {
+	c := a.leaf(use, short, example, func(c *cobra.Command, _ []string) error {
+		ctx, done := a.bounded(c)
+		defer done()
+		return run(ctx)
+	})
+	c.Args = exactly(0)
+	return c
+}
+
 // A build is where what was built goes: a folder, or an image that is staged.
 type build struct {
 	*app

@@ -29,14 +29,9 @@ const rootName = "root.img"
 
 func (a *app) imageBuildDisk() *cobra.Command {
 	b := &diskBuild{build: build{app: a}}
-	c := a.leaf("disk", "Make an image that is installed on disks and boots from them by UEFI",
+	c := a.buildLeaf("disk", "Make an image that is installed on disks and boots from them by UEFI",
 		"ingot image build disk --uki uki.efi --root-size 256MiB --name server-1 --dir images",
-		func(c *cobra.Command, _ []string) error {
-			ctx, done := a.bounded(c)
-			defer done()
-			return b.run(ctx)
-		})
-	c.Args = exactly(0)
+		b.run)
 	f := c.Flags()
 	f.StringVar(&b.uki, "uki", "", "the program that firmware starts from the disk, a `FILE`, such as a unified kernel image")
 	f.StringVar(&b.size, "root-size", "64MiB", "of the root's filesystem, at most that of the root partition")

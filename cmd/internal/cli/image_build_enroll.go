@@ -33,14 +33,9 @@ const (
 
 func (a *app) imageBuildEnroll() *cobra.Command {
 	b := &enrolBuild{build: build{app: a}}
-	c := a.leaf("enroll", "Make the image that machines enroll with, of a kernel and noded",
+	c := a.buildLeaf("enroll", "Make the image that machines enroll with, of a kernel and noded",
 		"ingot image build enroll --kernel linux-image-6.1.0-57-amd64.deb --noded noded --args 'console=ttyS0 panic=30' --out enrol",
-		func(c *cobra.Command, _ []string) error {
-			ctx, done := a.bounded(c)
-			defer done()
-			return b.run(ctx)
-		})
-	c.Args = exactly(0)
+		b.run)
 	f := c.Flags()
 	f.StringVar(&b.kernel, "kernel", "", "the kernel, a `FILE`: a Debian package (.deb) with its modules, or a kernel alone")
 	f.StringVar(&b.modulesDir, "modules", "", "the `DIR` with the modules of a kernel that is no package, such as /lib/modules/6.1.0-57-amd64")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/operate"
 	"github.com/ingotmetal/ingot/disklayout"
 )
 
@@ -123,17 +124,15 @@ func (l *lab) approve(ctx context.Context, m *machine) error {
 
 // plan has the site plan a setup.
 func (l *lab) plan(ctx context.Context, m *machine, a asked) (api.SetupPlan, error) {
-	return api.RegistrationPlan.Call(ctx, a.as, &api.PlanSetup{RegistrationRef: api.RegistrationRef{Server: m.uuid}, Body: a.setup})
+	return operate.Plan(ctx, a.as, m.uuid, a.setup)
 }
 
 // confirm approves a plan that was shown.
 func (l *lab) confirm(ctx context.Context, m *machine, a asked, p api.SetupPlan) error {
-	in := api.ApproveSetup{RegistrationChange: api.RegistrationChange{RegistrationRef: api.RegistrationRef{Server: m.uuid}}}
-	in.Body.SetupRequest, in.Body.ShownPlan, in.Body.AgentKey, in.Body.MACs = a.setup, p.Digest, p.AgentKey, p.MACs
-	if _, err := api.RegistrationApproveSetup.Call(ctx, a.as, &in); err != nil {
+	if err := operate.Approve(ctx, a.as, m.uuid, a.setup, p); err != nil {
 		return err
 	}
-	l.say(m.name(), "approve", a.who+" approves plan "+p.Digest[:16]+" for agent key "+p.AgentKey[:16]+":\n"+strings.TrimSpace(p.Text))
+	l.say(m.name(), "approve", operate.Approved(a.who, p))
 	return nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/daemon"
 	"github.com/ingotmetal/ingot/cmd/internal/config"
+	"github.com/ingotmetal/ingot/cmd/internal/operate"
 )
 
 // A lab is a site: a control plane, a booter, an operator and the machines.
@@ -190,26 +191,11 @@ func (l *lab) signInAda(ctx context.Context) (err error) {
 
 // signIn makes an operator, on the host, and opens a session as that operator.
 func (l *lab) signIn(ctx context.Context, name string) (*api.Client, error) {
-	var raw [12]byte
-	if _, err := io.ReadFull(l.world.Entropy, raw[:]); err != nil {
-		return nil, err
+	c, err := operate.SignIn(ctx, l.host, l.world.Entropy, name)
+	if err == nil {
+		l.say(name, "signed in", "an operator; keys alone approve no setup")
 	}
-	password := fmt.Sprintf("%x", raw)
-	add := api.AddOperator{}
-	add.Body.Name, add.Body.Password = name, api.Secret(password)
-	if _, err := api.OperatorAdd.Call(ctx, l.host, &add); err != nil {
-		return nil, err
-	}
-	in := api.OpenSession{}
-	in.Body.Operator, in.Body.Password = name, api.Secret(password)
-	s, err := api.SessionOpen.Call(ctx, l.host, &in)
-	if err != nil {
-		return nil, err
-	}
-	c := *l.host
-	c.Credential = api.Bearer(s.Token.Show)
-	l.say(name, "signed in", "an operator; keys alone approve no setup")
-	return &c, nil
+	return c, err
 }
 
 // rules are the policy of a demo.
@@ -261,14 +247,8 @@ func (l *lab) runBooter(ctx context.Context, h *house) error {
 
 // key mints an API key and keeps it in a file.
 func (l *lab) key(ctx context.Context, who, scope string) (string, error) {
-	in := api.MintKey{}
-	in.Body.Scope = scope
-	k, err := api.KeyMint.Call(ctx, l.operator, &in)
-	if err != nil {
-		return "", err
-	}
 	path := filepath.Join(l.dir, who+"-"+scope+".key")
-	return path, os.WriteFile(path, []byte(k.Secret.Show()+"\n"), 0o600)
+	return path, operate.KeyFile(ctx, l.operator, scope, path)
 }
 
 // stage makes the images: first boot programs, what enrolls, and what is installed.

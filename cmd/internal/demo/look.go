@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"github.com/ingotmetal/ingot/booter"
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/booting/account"
+	"github.com/ingotmetal/ingot/cmd/internal/operate"
 	"github.com/ingotmetal/ingot/cmd/internal/pause"
 )
 
@@ -53,20 +53,11 @@ func (m *machine) says(ctx context.Context, state string) error {
 }
 
 // why asks the machine's booter for its account of it, as ingot why-silent does.
-func (l *lab) why(ctx context.Context, m *machine) (a account.Account, err error) {
+func (l *lab) why(ctx context.Context, m *machine) (account.Account, error) {
 	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
 		return l.world.Dial("unix", m.at.config.Listen.Unix)
 	}}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://booter/v1/why/"+m.mac.String(), nil)
-	if err != nil {
-		return a, err
-	}
-	res, err := c.Do(req)
-	if err != nil {
-		return a, err
-	}
-	defer res.Body.Close()
-	return a, json.NewDecoder(res.Body).Decode(&a)
+	return operate.Why(ctx, c, m.mac.String())
 }
 
 // silent waits until the booter gives a reason for its silence.

@@ -5,6 +5,7 @@ package guidetest
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +22,9 @@ type Page struct {
 	Commands string // for bash, one a line
 }
 
-// Parse reads a page. Each line of a console begins with "$ ", and a block of another
-// kind is an error, since nobody would run it. background is put behind each command
+// Parse reads a page. Each line of a console begins with "$ ". A block "go" is for a test
+// of its own, which compiles it; one of another kind is an error, since nobody would run
+// it. background is put behind each command
 // that stays in the background, to wait for what a person would wait for.
 func Parse(text, background string) (Page, error) {
 	p := Page{Files: map[string]string{}}
@@ -39,6 +41,7 @@ func Parse(text, background string) (Page, error) {
 			if err := p.console(body, background); err != nil {
 				return Page{}, err
 			}
+		case kind == "go":
 		default:
 			return Page{}, fmt.Errorf("a block of %q: nothing would run it", info)
 		}
@@ -119,6 +122,18 @@ func Run(t testing.TB, home, work, script string) string {
 		t.Fatalf("%v\n%s%s", err, out, logs(home))
 	}
 	return string(out)
+}
+
+// FreePort is a port of loopback that nobody listens on.
+func FreePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
 }
 
 func logs(dir string) string {

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ingotmetal/ingot/cmd/internal/agent/host"
 	"github.com/ingotmetal/ingot/cmd/internal/imagebuild/cpio"
 	"github.com/ingotmetal/ingot/cmd/internal/imagebuild/kmod"
 )
 
-// ModulesFile lists the modules that the first process loads, a path in a line, each
-// after what it needs.
-const ModulesFile = "etc/ingot/modules"
+// ModulesFile lists the modules that the first process loads, as noded reads it.
+const ModulesFile = host.ModulesFile
 
 // A Ramdisk is what the kernel unpacks as its first root.
 type Ramdisk struct {

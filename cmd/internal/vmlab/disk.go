@@ -30,7 +30,7 @@ func (l *Lab) checkDisk(ctx context.Context, m *Machine) error {
 	}
 	said := []string{"sgdisk -v finds no problem"}
 	for i, check := range [][]string{{"fsck.fat", "dosfstools", "-n"}, {"e2fsck", "e2fsprogs", "-fn"}} {
-		if i >= len(parts) || i == 1 && m.wish().Layout.Image == "" {
+		if i >= len(parts) {
 			continue
 		}
 		copied := filepath.Join(m.dir, fmt.Sprintf("part%d", i+1))

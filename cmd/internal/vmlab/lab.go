@@ -3,10 +3,11 @@ package vmlab
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 
 // Options are what a lab needs from outside. Fields without a comment are required.
 type Options struct {
-	Dir      string // a folder of its own, kept afterwards
+	Dir      string // a folder that is not there yet, and is kept afterwards
 	Bin      string // the folder with ingotd, booterd and noded
 	Kernel   string // a Debian package with a kernel
 	Images   string // the folder of staged images; empty ones are made
@@ -74,6 +75,11 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
+	if err := os.Mkdir(o.Dir, 0o700); errors.Is(err, fs.ErrExist) {
+		return nil, &Invalid{"the folder " + o.Dir + " is there", "a new one, or remove it"}
+	} else if err != nil {
+		return nil, &Failed{Step: "making the lab's folder", Err: err}
+	}
 	for _, step := range []func(context.Context) error{l.prepare, l.network, l.startPlane, l.signIn, l.policy, l.startBooter} {
 		if err := step(ctx); err != nil {
 			l.Close()
@@ -127,5 +133,3 @@ func (l *Lab) Add(ctx context.Context, s Spec) (*Machine, error) {
 	l.machines = append(l.machines, m)
 	return m, nil
 }
-
-var boothAddr = netip.MustParseAddr(booth)

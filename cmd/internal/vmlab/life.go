@@ -2,15 +2,12 @@ package vmlab
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
-	"github.com/ingotmetal/ingot/cmd/internal/booting/account"
+	"github.com/ingotmetal/ingot/cmd/internal/operate"
 	"github.com/ingotmetal/ingot/cmd/internal/pause"
 	"github.com/ingotmetal/ingot/disklayout"
 )
@@ -105,17 +102,14 @@ func (m *Machine) wish() api.SetupRequest {
 
 // approve looks at the plan, and approves what it saw.
 func (l *Lab) approve(ctx context.Context, m *Machine) error {
-	ref := api.RegistrationRef{Server: m.UUID}
-	p, err := api.RegistrationPlan.Call(ctx, l.operator, &api.PlanSetup{RegistrationRef: ref, Body: m.wish()})
+	p, err := operate.Plan(ctx, l.operator, m.UUID, m.wish())
 	if err != nil {
 		return err
 	}
-	in := api.ApproveSetup{RegistrationChange: api.RegistrationChange{RegistrationRef: ref}}
-	in.Body.SetupRequest, in.Body.ShownPlan, in.Body.AgentKey, in.Body.MACs = m.wish(), p.Digest, p.AgentKey, p.MACs
-	if _, err := api.RegistrationApproveSetup.Call(ctx, l.operator, &in); err != nil {
+	if err := operate.Approve(ctx, l.operator, m.UUID, m.wish(), p); err != nil {
 		return err
 	}
-	l.say(m.Name, "approve", "ada approves plan "+p.Digest[:16]+" for agent key "+p.AgentKey[:16]+":\n"+strings.TrimSpace(p.Text))
+	l.say(m.Name, "approve", operate.Approved("ada", p))
 	return nil
 }
 
@@ -134,7 +128,7 @@ func (l *Lab) fromDisk(ctx context.Context, m *Machine) error {
 		l.say(m.Name, "disk", "is not booted: what was written onto it is for UEFI")
 		return nil
 	}
-	line, err := m.Await(ctx, "Command line: "+kernelArgs+" "+fromDisk, fromDisk)
+	line, err := m.Await(ctx, fromDisk)
 	if err == nil {
 		l.say(m.Name, "lives", "the kernel on its own disk runs: "+line.Text)
 	}
@@ -226,7 +220,7 @@ func (l *Lab) silent(ctx context.Context, m *Machine) error {
 	}
 	began := l.Now()
 	for asked := 0; asked < 2; {
-		said, err := l.why(ctx, m.MAC)
+		said, err := operate.Why(ctx, l.unix(l.booter.socket), m.MAC)
 		if err != nil {
 			return err
 		}
@@ -246,14 +240,4 @@ func (l *Lab) silent(ctx context.Context, m *Machine) error {
 	m.Off()
 	l.say(m.Name, "silence", "its firmware asks, and nobody answers")
 	return nil
-}
-
-// why asks the booter what it told a machine.
-func (l *Lab) why(ctx context.Context, mac string) (a account.Account, err error) {
-	res, err := l.unix(filepath.Join(l.Dir, "booterd.sock")).Get("http://booterd/v1/why/" + mac)
-	if err != nil {
-		return a, err
-	}
-	defer res.Body.Close()
-	return a, json.NewDecoder(res.Body).Decode(&a)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,10 +21,8 @@ type Machine struct {
 
 	mu      sync.Mutex
 	console *Console
-	log     *os.File
 	cmd     *exec.Cmd
 	gone    chan struct{} // closed when the process has ended
-	qmp     *qmp
 	boots   int
 
 	announced time.Duration // from power on to the first announce
@@ -71,11 +67,10 @@ func (m *Machine) On() error {
 	cmd.Stdout = m.console
 	said := &lastWords{}
 	cmd.Stderr = said
-	_ = os.Remove(filepath.Join(m.dir, "qmp"))
 	if err := cmd.Start(); err != nil {
 		return errors.Join(&Missing{"QEMU", "apt-get install qemu-system-x86"}, log.Close())
 	}
-	m.cmd, m.log, m.gone, m.qmp = cmd, log, make(chan struct{}), nil
+	m.cmd, m.gone = cmd, make(chan struct{})
 	m.lab.say(m.Name, "power", "on, "+string(m.Boot))
 	gone := m.gone
 	m.lab.all.Go(func() {
@@ -188,37 +183,6 @@ func (m *Machine) failed(step string, err error) error {
 	return f
 }
 
-// control is QEMU's control socket.
-func (m *Machine) control() (*qmp, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.qmp != nil {
-		return m.qmp, nil
-	}
-	var conn net.Conn
-	var err error
-	for range 50 {
-		if conn, err = m.lab.Dial("unix", filepath.Join(m.dir, "qmp")); err == nil {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	if err != nil {
-		return nil, err
-	}
-	m.qmp, err = newQMP(conn, m.lab.Now)
-	return m.qmp, err
-}
-
-// Screen writes what the machine's screen shows into a PNG file.
-func (m *Machine) Screen(path string) error {
-	q, err := m.control()
-	if err != nil {
-		return err
-	}
-	return q.do(m.lab.Now, "screendump", map[string]any{"filename": path, "format": "png"}, nil)
-}
-
 // blank makes a sparse file for a disk.
 func blank(path string, size int64) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -227,5 +191,3 @@ func blank(path string, size int64) error {
 	}
 	return errors.Join(f.Truncate(size), f.Close())
 }
-
-var _ io.Writer = (*Console)(nil)

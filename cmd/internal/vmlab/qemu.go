@@ -47,38 +47,25 @@ type Spec struct {
 	TPM    string // path of swtpm's socket; "" is none
 }
 
-// Firmware is where Debian keeps it.
-type Firmware struct{ Code, Vars, SecureCode, SecureVars, NetROM string }
+// Firmware is where the firmware's files are. BIOS and its network ROM are QEMU's own.
+type Firmware struct{ Code, Vars, SecureCode, SecureVars string }
 
-// DebianFirmware is of the packages ovmf and ipxe-qemu.
-var debianFirmware = Firmware{
-	Code: "/usr/share/OVMF/OVMF_CODE_4M.fd", Vars: "/usr/share/OVMF/OVMF_VARS_4M.fd",
-	SecureCode: "/usr/share/OVMF/OVMF_CODE_4M.secboot.fd", SecureVars: "/usr/share/OVMF/OVMF_VARS_4M.snakeoil.fd",
-	NetROM: "/usr/lib/ipxe/qemu/efi-virtio.rom",
-}
-
-// DebianFirmware is where the packages ovmf and ipxe-qemu have it.
-func DebianFirmware() Firmware { return debianFirmware }
-
-// Files are the firmware files that a way of booting needs.
-func (f Firmware) Files(b Boot) []string {
-	switch b {
-	case BIOS:
-		return []string{f.NetROM}
-	case Secure:
-		return []string{f.SecureCode, f.SecureVars}
+// DebianFirmware is where the package ovmf has it.
+func DebianFirmware() Firmware {
+	return Firmware{
+		Code: "/usr/share/OVMF/OVMF_CODE_4M.fd", Vars: "/usr/share/OVMF/OVMF_VARS_4M.fd",
+		SecureCode: "/usr/share/OVMF/OVMF_CODE_4M.secboot.fd", SecureVars: "/usr/share/OVMF/OVMF_VARS_4M.snakeoil.fd",
 	}
-	return []string{f.Code, f.Vars}
 }
 
 // dumped is how many bytes of each packet are kept: enough for DHCP.
 const dumped = 700
 
 // args are QEMU's. The files of this machine's own are in dir: its firmware's variables
-// and the socket that controls it.
+// and its packets.
 func (s Spec) args(f Firmware, dir string) []string {
 	a := []string{"-nodefaults", "-no-user-config", "-name", s.Name, "-display", "none", "-vga", "std", "-smp", "1", "-m", strconv.Itoa(s.Memory), "-cpu", "max",
-		"-accel", "tcg,thread=multi", "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console", "-qmp", "unix:" + filepath.Join(dir, "qmp") + ",server=on,wait=off",
+		"-accel", "tcg,thread=multi", "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
 		"-smbios", "type=1,manufacturer=ingot,product=vmlab,uuid=" + s.UUID + ",serial=" + s.Serial,
 		"-object", "rng-random,filename=/dev/urandom,id=rng", "-device", "virtio-rng-pci,rng=rng", "-rtc", "base=utc,clock=host"}
 	a = append(a, s.firmware(f, dir)...)

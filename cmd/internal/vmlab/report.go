@@ -22,7 +22,7 @@ type shownMachine struct {
 	Boots   []shownBoot
 }
 
-// A shownBoot is one power cycle: its console, and what was on the screen.
+// A shownBoot is one power cycle, with its console.
 type shownBoot struct {
 	N    int
 	Text string

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 )
 
 // Ways are the ways of booting that a run can take.
@@ -18,10 +18,6 @@ const diskSize = 4 << 30
 // guestMemory is a machine's, in MiB.
 const guestMemory = 512
 
-// together is how many machines live their lives at once. One changes the site's policy
-// for a moment, which the others must not meet.
-const together = 1
-
 // A Result is what came of one machine's scenario.
 type Result struct {
 	Machine   string  `json:"machine"`
@@ -31,8 +27,10 @@ type Result struct {
 	Error     string  `json:"error,omitempty"`
 }
 
-// Run lives a machine's life for each way of booting, and writes a report into the
-// lab's folder. The error is that of the first machine that failed.
+// Run lives a machine's life for each way of booting, one after the other, since each
+// changes the site's policy for a moment, and writes a report into the lab's folder. A
+// life that fails does not keep the others from being lived. The error joins those of
+// the machines that failed.
 func Run(ctx context.Context, o Options, ways []Boot) (results []Result, err error) {
 	if err := known(ways); err != nil {
 		return nil, err
@@ -42,44 +40,34 @@ func Run(ctx context.Context, o Options, ways []Boot) (results []Result, err err
 		return nil, err
 	}
 	defer l.Close()
-	results = make([]Result, len(ways))
-	errs := make([]error, len(ways))
-	slots := make(chan struct{}, together)
-	var all sync.WaitGroup
+	var errs []error
 	for i, way := range ways {
 		m, err := l.plain(ctx, i, way)
 		if err != nil {
-			return nil, err
+			return results, errors.Join(append(errs, err, l.report(results))...)
 		}
-		all.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			results[i], errs[i] = l.one(ctx, m)
-		})
+		r, err := l.one(ctx, m)
+		results, errs = append(results, r), append(errs, err)
 	}
-	all.Wait()
 	return results, errors.Join(append(errs, l.report(results))...)
 }
 
+// known refuses ways that there are not.
 func known(ways []Boot) error {
 	if len(ways) == 0 {
-		return &Invalid{"no way of booting", words(Ways())}
+		return &Invalid{"no way of booting", oneOf()}
 	}
 	for _, w := range ways {
-		found := false
-		for _, k := range Ways() {
-			found = found || w == k
-		}
-		if !found {
-			return &Invalid{"way " + string(w), words(Ways())}
+		if !slices.Contains(Ways(), w) {
+			return &Invalid{"way " + string(w), oneOf()}
 		}
 	}
 	return nil
 }
 
-func words(all []Boot) string {
+func oneOf() string {
 	var out []string
-	for _, w := range all {
+	for _, w := range Ways() {
 		out = append(out, string(w))
 	}
 	return strings.Join(out, ", ")

@@ -3,10 +3,9 @@ package vmlab
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/config"
+	"github.com/ingotmetal/ingot/cmd/internal/operate"
 	"github.com/ingotmetal/ingot/cmd/internal/pause"
 )
 
@@ -119,28 +119,9 @@ func (l *Lab) startPlane(ctx context.Context) error {
 	return p.start(ctx)
 }
 
-// signIn makes an operator, on the host, and opens a session as that operator.
-func (l *Lab) signIn(ctx context.Context) error {
-	var raw [12]byte
-	if _, err := io.ReadFull(l.Entropy, raw[:]); err != nil {
-		return err
-	}
-	password := fmt.Sprintf("%x", raw)
-	add := api.AddOperator{}
-	add.Body.Name, add.Body.Password = "ada", api.Secret(password)
-	if _, err := api.OperatorAdd.Call(ctx, l.host, &add); err != nil {
-		return err
-	}
-	in := api.OpenSession{}
-	in.Body.Operator, in.Body.Password = "ada", api.Secret(password)
-	s, err := api.SessionOpen.Call(ctx, l.host, &in)
-	if err != nil {
-		return err
-	}
-	c := *l.host
-	c.Credential = api.Bearer(s.Token.Show)
-	l.operator = &c
-	return nil
+func (l *Lab) signIn(ctx context.Context) (err error) {
+	l.operator, err = operate.SignIn(ctx, l.host, l.Entropy, "ada")
+	return err
 }
 
 func (l *Lab) policy(ctx context.Context) error { return l.setPolicy(ctx, "enroll") }
@@ -155,18 +136,12 @@ func (l *Lab) setPolicy(ctx context.Context, enrollment string) error {
 
 // key mints an API key and keeps it in a file.
 func (l *Lab) key(ctx context.Context, scope string) (string, error) {
-	in := api.MintKey{}
-	in.Body.Scope = scope
-	k, err := api.KeyMint.Call(ctx, l.operator, &in)
-	if err != nil {
-		return "", err
-	}
 	path := filepath.Join(l.Dir, scope+".key")
-	return path, os.WriteFile(path, []byte(k.Secret.Show()+"\n"), 0o600)
+	return path, operate.KeyFile(ctx, l.operator, scope, path)
 }
 
 func (l *Lab) startBooter(ctx context.Context) (err error) {
-	c := config.Booter{Name: "booter-1", State: filepath.Join(l.Dir, "booterd"), Address: boothAddr, Images: l.Images, Interfaces: []string{bridge}}
+	c := config.Booter{Name: "booter-1", State: filepath.Join(l.Dir, "booterd"), Address: netip.MustParseAddr(booth), Images: l.Images, Interfaces: []string{bridge}}
 	c.Server = config.Server{Address: booth + ":8443", Pin: l.pin}
 	c.Listen.Unix = filepath.Join(l.Dir, "booterd.sock")
 	if c.Server.BooterKey, err = l.key(ctx, "booter"); err != nil {

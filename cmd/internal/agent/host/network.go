@@ -1,9 +1,11 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/internal/agent"
@@ -57,7 +59,7 @@ func Decide(seen []Link, w Wanted) (steps []Step, lacks error) {
 	if !l.Up {
 		steps = append(steps, Step{Link: l.Name, Index: l.Index})
 	}
-	if !l.has(w.Address) {
+	if !slices.Contains(l.Addresses, w.Address) {
 		steps = append(steps, Step{Link: l.Name, Index: l.Index, Address: w.Address})
 	}
 	if !l.Up || !l.Carrier {
@@ -90,15 +92,6 @@ func find(seen []Link, mac string) (Link, error) {
 	return found, nil
 }
 
-func (l Link) has(address netip.Prefix) bool {
-	for _, a := range l.Addresses {
-		if a == address {
-			return true
-		}
-	}
-	return false
-}
-
 // A Network sets up the network of a machine whose first process this is.
 type Network struct {
 	Links    func() ([]Link, error)
@@ -129,10 +122,7 @@ const (
 // Up does what Decide says until nothing lacks. It may be called again: what is done
 // stays, and MTUs are left alone. The error is *Unset, or what lacked for too long.
 func (n Network) Up(ctx context.Context, w Wanted) error {
-	patience := n.Patience
-	if patience == 0 {
-		patience = 30 * time.Second
-	}
+	patience := cmp.Or(n.Patience, 30*time.Second)
 	began, told := n.Now(), false
 	for {
 		lacks, err := n.once(w)

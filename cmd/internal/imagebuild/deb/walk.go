@@ -3,18 +3,15 @@ package deb
 import (
 	"archive/tar"
 	"bufio"
-	"compress/gzip"
 	"errors"
 	"io"
 	"path"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
+	"github.com/ingotmetal/ingot/cmd/internal/imagebuild/unpack"
 )
 
-// window bounds the memory of a decompressor of zst, in bytes. That of xz takes what the
-// package says, at most 4 GiB, and uses no more of it than there is content.
+// window bounds the memory of a decompressor of zst, in bytes.
 const window = 128 << 20
 
 // Walk visits the plain files of a package, in its order, by names like
@@ -26,7 +23,7 @@ func Walk(r io.Reader, want func(name string) bool, visit func(name string, body
 		return err
 	}
 	source := &noting{r: body}
-	plain, done, err := unpack(name, bufio.NewReaderSize(source, 1<<16)) // xz reads single bytes
+	plain, done, err := opened(name, bufio.NewReaderSize(source, 1<<16)) // xz reads single bytes
 	if err != nil {
 		return cause(source, err)
 	}
@@ -50,25 +47,17 @@ func Walk(r io.Reader, want func(name string) bool, visit func(name string, body
 	return invalid("has more than %d files", MaxFiles)
 }
 
-// unpack undoes the compression that a name shows.
-func unpack(name string, r io.Reader) (io.Reader, func(), error) {
-	switch path.Ext(name) {
-	case ".tar":
+// opened undoes the compression that a name shows.
+func opened(name string, r io.Reader) (io.Reader, func(), error) {
+	end := path.Ext(name)
+	if end == ".tar" {
 		return r, func() {}, nil
-	case ".gz":
-		z, err := gzip.NewReader(r)
-		return z, func() {}, err
-	case ".xz":
-		z, err := xz.NewReader(r)
-		return z, func() {}, err
-	case ".zst":
-		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(window), zstd.WithDecoderMaxWindow(window))
-		if err != nil {
-			return nil, nil, err
-		}
-		return z, z.Close, nil
 	}
-	return nil, nil, invalid("is compressed as %.20q; known are xz, zst and gz", name)
+	plain, done, known, err := unpack.Reader(end, r, window)
+	if !known {
+		return nil, nil, invalid("is compressed as %.20q; known are xz, zst and gz", name)
+	}
+	return plain, done, err
 }
 
 // A visitError is one that is not of the package.

@@ -2,52 +2,47 @@ package kmod
 
 import (
 	"bytes"
-	"compress/gzip"
 	"debug/elf"
 	"io"
+	"path"
+	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
+	"github.com/ingotmetal/ingot/cmd/internal/imagebuild/unpack"
 )
 
 // ends are how the files of modules end.
 var ends = []string{".ko", ".ko.xz", ".ko.zst", ".ko.gz"}
 
 // IsModule reports whether a file is a module, by its name.
-func IsModule(path string) bool {
-	for _, end := range ends {
-		if strings.HasSuffix(path, end) {
-			return true
-		}
-	}
-	return false
+func IsModule(name string) bool {
+	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
 // Read reads the module at a path. The error is an *Invalid.
-func Read(path string, body []byte) (Module, error) {
-	body, err := unpacked(path, body)
+func Read(name string, body []byte) (Module, error) {
+	body, err := unpacked(name, body)
 	if err != nil {
-		return Module{}, &Invalid{path, "cannot be unpacked: " + err.Error()}
+		return Module{}, &Invalid{name, "cannot be unpacked: " + err.Error()}
 	}
 	if len(body) > MaxModule {
-		return Module{}, &Invalid{path, "is too large"}
+		return Module{}, &Invalid{name, "is too large"}
 	}
 	f, err := elf.NewFile(bytes.NewReader(body))
 	if err != nil {
-		return Module{}, &Invalid{path, "is no module: " + err.Error()}
+		return Module{}, &Invalid{name, "is no module: " + err.Error()}
 	}
 	section := f.Section(".modinfo")
 	if f.Type != elf.ET_REL || section == nil || section.Type == elf.SHT_NOBITS {
-		return Module{}, &Invalid{path, "is no module: it says nothing of itself"}
+		return Module{}, &Invalid{name, "is no module: it says nothing of itself"}
 	}
 	info, err := section.Data()
 	if err != nil {
-		return Module{}, &Invalid{path, "is no module: " + err.Error()}
+		return Module{}, &Invalid{name, "is no module: " + err.Error()}
 	}
-	m := Module{Name: Name(path), Body: body}
-	before, _, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".ko")
-	m.Path = path[:strings.LastIndexByte(path, '/')+1] + before + ".ko"
+	dir, file := path.Split(name)
+	file, _, _ = strings.Cut(file, ".ko")
+	m := Module{Name: Name(name), Path: dir + file + ".ko", Body: body}
 	m.tell(string(info))
 	return m, nil
 }
@@ -85,25 +80,14 @@ func before(softdep string) (out []string) {
 }
 
 // unpacked undoes the compression that a path shows.
-func unpacked(path string, body []byte) ([]byte, error) {
-	var r io.Reader
-	var err error
-	switch path[strings.LastIndexByte(path, '.')+1:] {
-	case "xz":
-		r, err = xz.NewReader(bytes.NewReader(body))
-	case "gz":
-		r, err = gzip.NewReader(bytes.NewReader(body))
-	case "zst":
-		var z *zstd.Decoder
-		if z, err = zstd.NewReader(bytes.NewReader(body), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxModule)); err == nil {
-			defer z.Close()
-		}
-		r = z
-	default:
+func unpacked(name string, body []byte) ([]byte, error) {
+	r, done, known, err := unpack.Reader(path.Ext(name), bytes.NewReader(body), MaxModule)
+	if !known {
 		return body, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	defer done()
 	return io.ReadAll(io.LimitReader(r, MaxModule+1))
 }
