@@ -51,12 +51,13 @@ func (Root) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[redacted]")
 type Agent struct {
 	end
 	welcome bool
+	beaten  time.Time // the last beat, or the welcome
 }
 
 // NewAgent begins a session with a hello; see [Hello].
 func NewAgent(h Hello, now time.Time) *Agent {
 	a := &Agent{end: end{heard: now}}
-	a.send(frame{Type: hello, Version: Version, Server: h.Server, Key: h.Key, MACs: h.MACs}, now)
+	a.send(frame{Type: hello, Version: Version, Server: h.Server, Key: h.Key, MACs: h.MACs})
 	return a
 }
 
@@ -70,7 +71,7 @@ func (a *Agent) Receive(raw []byte, now time.Time) (Said, error) {
 	if err == nil {
 		a.heard = now
 		var s Said
-		if s, err = a.take(f); err == nil {
+		if s, err = a.take(f, now); err == nil {
 			return s, nil
 		}
 	}
@@ -78,7 +79,7 @@ func (a *Agent) Receive(raw []byte, now time.Time) (Said, error) {
 	return nil, err
 }
 
-func (a *Agent) take(f frame) (Said, error) {
+func (a *Agent) take(f frame, now time.Time) (Said, error) {
 	switch f.Type {
 	case bye:
 		return nil, &Ended{f.Code, f.Why}
@@ -91,7 +92,7 @@ func (a *Agent) take(f frame) (Said, error) {
 		if a.welcome || f.Beat < 1 || f.Beat > time.Hour.Milliseconds() {
 			return nil, &Broken{"a second welcome, or one without beats"}
 		}
-		a.welcome, a.every = true, time.Duration(f.Beat)*time.Millisecond
+		a.welcome, a.beaten, a.every = true, now, time.Duration(f.Beat)*time.Millisecond
 		return Welcomed{f.Time}, nil
 	}
 	if !a.welcome {
@@ -113,45 +114,47 @@ func (a *Agent) take(f frame) (Said, error) {
 }
 
 // Prove answers a challenge with what was in it.
-func (a *Agent) Prove(nonce []byte, now time.Time) { a.send(frame{Type: proof, Nonce: nonce}, now) }
+func (a *Agent) Prove(nonce []byte) { a.send(frame{Type: proof, Nonce: nonce}) }
 
 // Announce tells the machine's inventory, a JSON object.
-func (a *Agent) Announce(sysinfo json.RawMessage, now time.Time) {
-	a.send(frame{Type: announce, Sysinfo: sysinfo}, now)
+func (a *Agent) Announce(sysinfo json.RawMessage) {
+	a.send(frame{Type: announce, Sysinfo: sysinfo})
 }
 
 // Progress tells how far a setup is.
-func (a *Agent) Progress(p Progress, now time.Time) {
-	a.send(frame{Type: progress, Epoch: p.Epoch, Step: cut(p.Step), Done: p.Done, Total: p.Total}, now)
+func (a *Agent) Progress(p Progress) {
+	a.send(frame{Type: progress, Epoch: p.Epoch, Step: cut(p.Step), Done: p.Done, Total: p.Total})
 }
 
 // Sentinel tells that a setup is written whole (SET-8).
-func (a *Agent) Sentinel(epoch uint64, now time.Time) {
-	a.send(frame{Type: sentinel, Epoch: epoch}, now)
+func (a *Agent) Sentinel(epoch uint64) {
+	a.send(frame{Type: sentinel, Epoch: epoch})
 }
 
 // Failed tells that a setup was given up.
-func (a *Agent) Failed(epoch uint64, why string, now time.Time) {
-	a.send(frame{Type: failed, Epoch: epoch, Why: cut(why)}, now)
+func (a *Agent) Failed(epoch uint64, why string) {
+	a.send(frame{Type: failed, Epoch: epoch, Why: cut(why)})
 }
 
 // Deadline is when Tick has something to do.
 func (a *Agent) Deadline() time.Time {
 	by := a.heard.Add(a.patience())
-	if next := a.sent.Add(a.every); a.every > 0 && next.Before(by) {
+	if next := a.beaten.Add(a.every); a.every > 0 && next.Before(by) {
 		return next
 	}
 	return by
 }
 
 // Tick beats where a beat is due, and ends a session whose server was not heard of:
-// then the error is *Silent.
+// then the error is *Silent. A beat is due however much else was said: it is the only
+// frame that a server always answers.
 func (a *Agent) Tick(now time.Time) error {
 	if err := a.silent(now); err != nil {
 		return err
 	}
-	if a.every > 0 && !now.Before(a.sent.Add(a.every)) {
-		a.send(frame{Type: beat}, now)
+	if a.every > 0 && !now.Before(a.beaten.Add(a.every)) {
+		a.beaten = now
+		a.send(frame{Type: beat})
 	}
 	return nil
 }

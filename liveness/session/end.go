@@ -12,7 +12,6 @@ const Hurry = 10 * time.Second
 type end struct {
 	out   [][]byte
 	heard time.Time
-	sent  time.Time
 	every time.Duration // between beats; 0 before the welcome
 	over  bool
 }
@@ -27,11 +26,11 @@ func (e *end) Next() ([]byte, bool) {
 	return f, true
 }
 
-func (e *end) send(f frame, now time.Time) {
+func (e *end) send(f frame) {
 	if e.over {
 		return
 	}
-	e.out, e.sent = append(e.out, f.bytes()), now
+	e.out = append(e.out, f.bytes())
 }
 
 // Over reports whether the session has ended: what is left of Next is sent, and then

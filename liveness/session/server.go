@@ -108,7 +108,7 @@ func (s *Server) take(f frame, now time.Time) (Event, error) {
 	case failed:
 		return Failed{f.Epoch, f.Why}, epoch(f)
 	case beat:
-		s.send(frame{Type: beat}, now)
+		s.send(frame{Type: beat})
 		return Beat{}, nil
 	}
 	return nil, nil // of a newer agent
@@ -126,7 +126,7 @@ func (s *Server) greet(f frame, now time.Time) (Event, error) {
 		return nil, &Broken{"a second hello"}
 	}
 	if f.Version != Version {
-		s.Bye("UNSUPPORTED", "this server speaks version 1 of the protocol", now)
+		s.Bye("UNSUPPORTED", "this server speaks version 1 of the protocol")
 		return nil, &Broken{"a hello of another version"}
 	}
 	if len(f.Server) != 36 || len(f.Key) > 64 {
@@ -146,12 +146,12 @@ func (s *Server) prove(f frame) (Event, error) {
 
 // Challenge asks the agent to open what is sealed to its key, in which nonce is: at
 // least 16 bytes that nobody can guess.
-func (s *Server) Challenge(sealed, nonce []byte, now time.Time) {
+func (s *Server) Challenge(sealed, nonce []byte) {
 	if s.stage != greeted || len(nonce) < 16 {
 		panic("session: a challenge out of turn, or a nonce that can be guessed")
 	}
 	s.stage, s.nonce = challenged, nonce
-	s.send(frame{Type: challenge, Sealed: sealed}, now)
+	s.send(frame{Type: challenge, Sealed: sealed})
 }
 
 // Welcome opens the session. The agent beats so often.
@@ -160,45 +160,45 @@ func (s *Server) Welcome(every time.Duration, now time.Time) {
 		panic("session: a welcome out of turn, or without beats")
 	}
 	s.stage, s.every = open, every
-	s.send(frame{Type: welcome, Time: now, Beat: every.Milliseconds()}, now)
+	s.send(frame{Type: welcome, Time: now, Beat: every.Milliseconds()})
 }
 
 // Announced answers an announce with the state of the machine's row.
-func (s *Server) Announced(state string, now time.Time) {
-	s.send(frame{Type: announced, State: state}, now)
+func (s *Server) Announced(state string) {
+	s.send(frame{Type: announced, State: state})
 }
 
 // Setup hands the agent what to write: its bundle, sealed to its key, and the order,
 // a JSON object. false where this session was handed that epoch before.
-func (s *Server) Setup(epoch uint64, bundle string, order json.RawMessage, now time.Time) bool {
+func (s *Server) Setup(epoch uint64, bundle string, order json.RawMessage) bool {
 	if s.stage != open || s.over || epoch <= s.epoch {
 		return false
 	}
 	s.epoch = epoch
-	s.send(frame{Type: setup, Epoch: epoch, Bundle: bundle, Order: order}, now)
+	s.send(frame{Type: setup, Epoch: epoch, Bundle: bundle, Order: order})
 	return true
 }
 
 // Done answers a sentinel or a failure, once what followed from it is durable and
 // applied: the agent may restart the machine.
-func (s *Server) Done(epoch uint64, state string, now time.Time) {
-	s.send(frame{Type: done, Epoch: epoch, State: state}, now)
+func (s *Server) Done(epoch uint64, state string) {
+	s.send(frame{Type: done, Epoch: epoch, State: state})
 }
 
 // Root tells the machine the hash of its root password (BOOT-3), empty where none is
 // set. It is for a session whose machine proved itself, over a transport that nobody
 // else reads. false where the session is not open.
-func (s *Server) Root(hash string, now time.Time) bool {
+func (s *Server) Root(hash string) bool {
 	if !s.Open() {
 		return false
 	}
-	s.send(frame{Type: root, Hash: hash}, now)
+	s.send(frame{Type: root, Hash: hash})
 	return true
 }
 
 // Bye ends the session, with a code of API-3 and a reason.
-func (s *Server) Bye(code, why string, now time.Time) {
-	s.send(frame{Type: bye, Code: code, Why: cut(why)}, now)
+func (s *Server) Bye(code, why string) {
+	s.send(frame{Type: bye, Code: code, Why: cut(why)})
 	s.over = true
 }
 

@@ -60,9 +60,9 @@ func (p *pair) opened() *pair {
 	p.t.Helper()
 	p.pass(noon)
 	if p.events[0].(Hello).Key != "" {
-		p.server.Challenge([]byte("sealed"), nonce, noon)
+		p.server.Challenge([]byte("sealed"), nonce)
 		p.pass(noon)
-		p.agent.Prove(nonce, noon)
+		p.agent.Prove(nonce)
 		p.pass(noon)
 	}
 	p.server.Welcome(every, noon)
@@ -83,17 +83,17 @@ func TestSetupOverASession(t *testing.T) {
 	}
 	p = meet(t, "key").opened()
 	sysinfo, order := json.RawMessage(`{"uuid":"x"}`), json.RawMessage(`{"plan":1}`)
-	p.agent.Announce(sysinfo, noon)
+	p.agent.Announce(sysinfo)
 	p.pass(noon)
-	p.server.Announced("awaiting_setup", noon)
-	if !p.server.Setup(7, "c2VhbGVk", order, noon) || p.server.Setup(7, "again", order, noon) || p.server.Setup(6, "older", order, noon) {
+	p.server.Announced("awaiting_setup")
+	if !p.server.Setup(7, "c2VhbGVk", order) || p.server.Setup(7, "again", order) || p.server.Setup(6, "older", order) {
 		t.Error("a setup is handed out once, and never an older one")
 	}
 	p.pass(noon)
-	p.agent.Progress(Progress{7, "write", 1, 2}, noon)
-	p.agent.Sentinel(7, noon)
+	p.agent.Progress(Progress{7, "write", 1, 2})
+	p.agent.Sentinel(7)
 	p.pass(noon)
-	p.server.Done(7, "approved", noon)
+	p.server.Done(7, "approved")
 	p.pass(noon)
 	if want := []Event{Announce{sysinfo}, Progress{7, "write", 1, 2}, Sentinel{7}}; !reflect.DeepEqual(p.events, want) {
 		t.Errorf("the server heard %+v", p.events)
@@ -118,7 +118,7 @@ func TestWelcome(t *testing.T) {
 func TestServerRefuses(t *testing.T) {
 	fresh := func() *pair { return meet(t, "key") }
 	greeted := func() *pair { p := meet(t, "key"); p.pass(noon); return p }
-	asked := func() *pair { p := greeted(); p.server.Challenge([]byte("s"), nonce, noon); p.pass(noon); return p }
+	asked := func() *pair { p := greeted(); p.server.Challenge([]byte("s"), nonce); p.pass(noon); return p }
 	open := func() *pair { return meet(t, "key").opened() }
 	for _, c := range []struct {
 		name string
@@ -147,7 +147,7 @@ func TestServerRefuses(t *testing.T) {
 		if broken, ok := errors.AsType[*Broken](err); !ok || e != nil || broken.Code() != "INVALID_INPUT" {
 			t.Errorf("%s: %v, %v", c.name, e, err)
 		}
-		if _, err := p.server.Receive([]byte(`{"type":"beat"}`), noon); err == nil || p.server.Open() || p.server.Setup(1, "", nil, noon) {
+		if _, err := p.server.Receive([]byte(`{"type":"beat"}`), noon); err == nil || p.server.Open() || p.server.Setup(1, "", nil) {
 			t.Errorf("%s: the session goes on", c.name)
 		}
 	}
@@ -181,7 +181,7 @@ func TestAgentRefuses(t *testing.T) {
 	if s, err := p.agent.Receive([]byte(`{"type":"later"}`), noon); s != nil || err != nil {
 		t.Errorf("a newer server's frame: %v, %v", s, err)
 	}
-	p.server.Bye("CONFLICT", strings.Repeat("é\xff", MaxText), noon)
+	p.server.Bye("CONFLICT", strings.Repeat("é\xff", MaxText))
 	f, _ := p.server.Next()
 	if _, err := p.agent.Receive(f, noon); !is[*Ended](err) {
 		t.Error(err)
@@ -193,12 +193,12 @@ func TestAgentRefuses(t *testing.T) {
 func TestRoot(t *testing.T) {
 	p := meet(t, "key")
 	p.pass(noon)
-	if p.server.Root("$6$CANARY$x", noon) {
+	if p.server.Root("$6$CANARY$x") {
 		t.Error("a machine that was not welcomed was told")
 	}
 	p = meet(t, "key").opened()
 	for _, hash := range []string{"$6$CANARY$x", "", "$6$CANARY$y"} {
-		if !p.server.Root(hash, noon) {
+		if !p.server.Root(hash) {
 			t.Error("not told")
 		}
 		p.pass(noon)
@@ -211,8 +211,8 @@ func TestRoot(t *testing.T) {
 			t.Errorf("%s prints %s", format, s)
 		}
 	}
-	p.server.Bye("CONFLICT", "x", noon)
-	if p.server.Root("$6$CANARY$x", noon) {
+	p.server.Bye("CONFLICT", "x")
+	if p.server.Root("$6$CANARY$x") {
 		t.Error("after a bye")
 	}
 }
@@ -224,7 +224,7 @@ func TestOver(t *testing.T) {
 	if p.server.Over() || p.agent.Over() {
 		t.Error("an open session is over")
 	}
-	p.server.Bye("CONFLICT", "another session", noon)
+	p.server.Bye("CONFLICT", "another session")
 	f, ok := p.server.Next()
 	if _, err := p.agent.Receive(f, noon); !ok || !is[*Ended](err) || !p.server.Over() || !p.agent.Over() {
 		t.Errorf("after a bye: %t %v %t %t", ok, err, p.server.Over(), p.agent.Over())
@@ -274,6 +274,24 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// An agent that has much to tell and nothing to hear, such as the progress of a long
+// setup, beats all the same: a server answers nothing else of it.
+func TestTalkKeepsASession(t *testing.T) {
+	p := meet(t, "").opened()
+	now := noon
+	for range 1000 {
+		now = now.Add(every / 10)
+		p.agent.Progress(Progress{Epoch: 1, Step: "image"})
+		if err := errors.Join(p.agent.Tick(now), p.server.Tick(now)); err != nil {
+			t.Fatalf("after %s: %v", now.Sub(noon), err)
+		}
+		p.pass(now)
+	}
+	if beats := len(p.said); beats != 1000/10 {
+		t.Errorf("%d beats were answered", beats)
+	}
+}
+
 // Whatever an agent says, in whatever order and however often, a server's events are
 // never of a machine that was not proven, and the ends never panic.
 func TestNoOrderOfFramesHarms(t *testing.T) {
@@ -292,7 +310,7 @@ func TestNoOrderOfFramesHarms(t *testing.T) {
 			switch e.(type) {
 			case Hello:
 				greeted = true
-				s.Challenge([]byte("sealed"), nonce, noon)
+				s.Challenge([]byte("sealed"), nonce)
 			case Proven:
 				proved = true
 				s.Welcome(every, noon)

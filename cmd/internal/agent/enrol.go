@@ -113,7 +113,7 @@ func (e *enrolment) hear(link *sessions.Agent, s session.Said) (done bool, err e
 		if err != nil {
 			return false, err
 		}
-		link.Machine().Prove(nonce, link.Now())
+		link.Machine().Prove(nonce)
 	case session.Welcomed:
 		if err := e.Machine.SetClock(s.Time); err != nil {
 			return false, &ClockUnset{err}
@@ -222,11 +222,11 @@ func (e *enrolment) report(link *sessions.Agent, s status) bool {
 		}
 		p := s.progress
 		e.tell(Told{What: "progress", Epoch: p.Epoch, Step: p.Step, Done: p.Done, Total: p.Total})
-		return link.Do(func(m *session.Agent, now time.Time) { m.Progress(p, now) })
+		return link.Do(func(m *session.Agent) { m.Progress(p) })
 	case written:
-		return link.Do(func(m *session.Agent, now time.Time) { m.Sentinel(s.epoch, now) })
+		return link.Do(func(m *session.Agent) { m.Sentinel(s.epoch) })
 	case given:
-		return link.Do(func(m *session.Agent, now time.Time) { m.Failed(s.epoch, s.why, now) })
+		return link.Do(func(m *session.Agent) { m.Failed(s.epoch, s.why) })
 	}
 	return true
 }
@@ -247,7 +247,7 @@ func (e *enrolment) announce(link *sessions.Agent, always bool) bool {
 		return true
 	}
 	e.said = said
-	return link.Do(func(m *session.Agent, now time.Time) { m.Announce(said, now) })
+	return link.Do(func(m *session.Agent) { m.Announce(said) })
 }
 
 func orElse(d, or time.Duration) time.Duration {

@@ -144,12 +144,12 @@ func (s *site) booter(_ context.Context, c *sessions.Conn) {
 			if err != nil {
 				s.t.Error(err)
 			}
-			c.Machine().Challenge(sealed, nonce, c.Now())
+			c.Machine().Challenge(sealed, nonce)
 		case session.Proven:
 			s.note("proven %v", who.MACs)
 			c.Machine().Welcome(5*time.Second, c.Now())
 		case session.Announce:
-			c.Machine().Announced(s.announce(c, who, e.Sysinfo), c.Now())
+			c.Machine().Announced(s.announce(c, who, e.Sysinfo))
 			s.hand(c)
 		case session.Progress:
 			s.note("progress %d %s %d/%d", e.Epoch, e.Step, e.Done, e.Total)
@@ -202,7 +202,7 @@ func (s *site) operate(ctx context.Context) {
 		line := s.line
 		s.mu.Unlock()
 		if line != nil {
-			line.Do(func(*session.Server, time.Time) { s.hand(line) })
+			line.Do(func(*session.Server) { s.hand(line) })
 		}
 	}
 }
@@ -260,7 +260,7 @@ func (s *site) hand(c *sessions.Conn) {
 	if err != nil {
 		s.t.Error(err)
 	}
-	if c.Machine().Setup(epoch, sealed, raw, c.Now()) {
+	if c.Machine().Setup(epoch, sealed, raw) {
 		s.note("setup %d", epoch)
 	}
 }
@@ -280,7 +280,7 @@ func (s *site) complete(c *sessions.Conn, epoch uint64) {
 	state := s.state
 	s.mu.Unlock()
 	if s.done == nil || s.done(epoch) {
-		c.Machine().Done(epoch, state, c.Now())
+		c.Machine().Done(epoch, state)
 		s.note("done %d %s", epoch, state)
 	}
 }
@@ -294,7 +294,7 @@ func (s *site) fail(c *sessions.Conn, e session.Failed) {
 	state := s.state
 	s.mu.Unlock()
 	s.note("failed %d", e.Epoch)
-	c.Machine().Done(e.Epoch, state, c.Now())
+	c.Machine().Done(e.Epoch, state)
 }
 
 func (s *site) serveImage(w http.ResponseWriter, r *http.Request) {
@@ -364,7 +364,7 @@ func (s *site) control(_ context.Context, c *sessions.Conn) {
 			dead := s.bound == ""
 			s.mu.Unlock()
 			if dead {
-				c.Machine().Bye("UNAUTHENTICATED", "the key is revoked", c.Now())
+				c.Machine().Bye("UNAUTHENTICATED", "the key is revoked")
 			}
 		}
 	}

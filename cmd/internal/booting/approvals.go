@@ -241,5 +241,5 @@ func (m *Machine) send(b api.Bundle) {
 		m.setups.Log.Error("an order could not be written", "server", m.server, "error", err)
 		return
 	}
-	m.line.Do(func(e *session.Server, now time.Time) { e.Setup(b.Epoch, b.Bundle.Show(), raw, now) })
+	m.line.Do(func(e *session.Server) { e.Setup(b.Epoch, b.Bundle.Show(), raw) })
 }

@@ -14,7 +14,7 @@ import (
 // deaf is a line that has ended.
 type deaf struct{}
 
-func (deaf) Do(func(*session.Server, time.Time)) bool { return false }
+func (deaf) Do(func(*session.Server)) bool { return false }
 
 // The bundles of a rack that is approved as one are drained some at a time: as many
 // round trips as that takes, and no more at once.

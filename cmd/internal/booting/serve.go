@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/serve"
@@ -36,7 +35,7 @@ func (h *Host) Serve(ctx context.Context, c *sessions.Conn) {
 			}](err); ok {
 				code = p.Code()
 			}
-			c.Machine().Bye(code, err.Error(), c.Now())
+			c.Machine().Bye(code, err.Error())
 			return
 		}
 	}
@@ -97,7 +96,7 @@ func (g *guest) challenge(h session.Hello) error {
 		return err
 	}
 	g.hello = h
-	g.conn.Machine().Challenge(sealed, nonce[:], g.conn.Now())
+	g.conn.Machine().Challenge(sealed, nonce[:])
 	return nil
 }
 
@@ -156,7 +155,7 @@ func (g *guest) announce(a session.Announce) {
 		g.bye(err)
 		return
 	}
-	g.conn.Do(func(e *session.Server, now time.Time) { e.Announced(state, now) })
+	g.conn.Do(func(e *session.Server) { e.Announced(state) })
 }
 
 // outcome reports how a setup ended, once for an epoch however often the agent says so
@@ -182,7 +181,7 @@ func (g *guest) outcome(epoch uint64, report func(*Machine) (string, error)) {
 			g.bye(err)
 			return
 		}
-		g.conn.Do(func(e *session.Server, now time.Time) { e.Done(epoch, state, now) })
+		g.conn.Do(func(e *session.Server) { e.Done(epoch, state) })
 	})
 }
 
@@ -195,7 +194,7 @@ func (g *guest) bye(err error) {
 	if p, ok := errors.AsType[*api.Problem](err); ok {
 		code, why = p.Name, strings.TrimSpace(p.Detail+" "+p.Next)
 	}
-	g.conn.Do(func(e *session.Server, now time.Time) { e.Bye(code, why, now) })
+	g.conn.Do(func(e *session.Server) { e.Bye(code, why) })
 }
 
 // leave lets go of the machine, and waits for what was begun.

@@ -18,7 +18,7 @@ import (
 // A Line is the live connection of an agent. Do has fn run by the connection's owner;
 // false says that the connection has ended.
 type Line interface {
-	Do(fn func(s *session.Server, now time.Time)) bool
+	Do(fn func(s *session.Server)) bool
 }
 
 // Setups stands between agents and the control plane while machines are set up: it
@@ -79,8 +79,8 @@ func (s *Setups) Join(line Line, from netip.Addr, h session.Hello) (*Machine, er
 	hash := pub.Hash()
 	m := &Machine{setups: s, line: line, server: strings.ToLower(h.Server), key: h.Key, hash: hex.EncodeToString(hash[:]), macs: s.Desk.seenWith(from, h.MACs)}
 	if old := s.replace(m); old != nil {
-		old.line.Do(func(e *session.Server, now time.Time) {
-			e.Bye("CONFLICT", "the machine has a newer connection", now)
+		old.line.Do(func(e *session.Server) {
+			e.Bye("CONFLICT", "the machine has a newer connection")
 		})
 	}
 	return m, nil

@@ -218,9 +218,9 @@ func (a *agent) hear(e session.Said, k sessions.Key) {
 		if err != nil {
 			nonce = make([]byte, sessions.NonceSize)
 		}
-		a.link.Machine().Prove(nonce, a.link.Now())
+		a.link.Machine().Prove(nonce)
 	case session.Welcomed:
-		a.link.Machine().Announce(json.RawMessage(`{"uuid":"`+uuid+`"}`), a.link.Now())
+		a.link.Machine().Announce(json.RawMessage(`{"uuid":"` + uuid + `"}`))
 	case session.Announced:
 		a.states = append(a.states, e.State)
 	case session.Setup:
@@ -231,10 +231,10 @@ func (a *agent) hear(e session.Said, k sessions.Key) {
 }
 
 // say has the agent say something.
-func (a *agent) say(fn func(*session.Agent, time.Time)) { a.link.Do(fn) }
+func (a *agent) say(fn func(*session.Agent)) { a.link.Do(fn) }
 
 func (a *agent) sentinel(epoch uint64) {
-	a.say(func(e *session.Agent, now time.Time) { e.Sentinel(epoch, now) })
+	a.say(func(e *session.Agent) { e.Sentinel(epoch) })
 }
 
 func (a *agent) had() (states int, setups int, done int) {
@@ -417,7 +417,7 @@ func TestOutcomesAreRetried(t *testing.T) {
 		a := h.agent(key(t, 1))
 		settle(time.Second)
 		h.plane.on(failedPath, func([]byte) (any, error) { return nil, api.NewProblem("CONFLICT", "another epoch") })
-		a.say(func(e *session.Agent, now time.Time) { e.Failed(4, "no space left", now) })
+		a.say(func(e *session.Agent) { e.Failed(4, "no space left") })
 		if name := a.over(t); name != "CONFLICT" {
 			t.Errorf("%q", name)
 		}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -44,7 +43,7 @@ type aLife struct {
 }
 
 // Do is a hand-over: nothing else is said on these lines.
-func (l *aLife) Do(func(*session.Server, time.Time)) bool {
+func (l *aLife) Do(func(*session.Server)) bool {
 	p := l.pair
 	if l != p.now() {
 		return false // it is gone, and nobody noticed

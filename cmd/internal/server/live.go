@@ -68,7 +68,7 @@ func (l *Live) serve(ctx context.Context, c *sessions.Conn) {
 		switch e := e.(type) {
 		case protocol.Hello:
 			if !sameMachine(e.Server, caller(ctx).server) {
-				c.Machine().Bye("ACCESS_DENIED", "the key is another machine's", c.Now())
+				c.Machine().Bye("ACCESS_DENIED", "the key is another machine's")
 				return
 			}
 			c.Machine().Welcome(liveBeat, c.Now())
@@ -120,7 +120,7 @@ func (l *Live) watch(ctx context.Context, c *sessions.Conn) {
 		if err != nil {
 			if ctx.Err() == nil {
 				p := httpop.Problem(err, l.server.Door.Now())
-				c.Do(func(m *protocol.Server, now time.Time) { m.Bye(p.Name, p.Detail, now) })
+				c.Do(func(m *protocol.Server) { m.Bye(p.Name, p.Detail) })
 			}
 			return
 		}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/sessions"
@@ -66,5 +65,5 @@ func (t *rootTold) tell(c *sessions.Conn) {
 	}
 	hash := t.hash
 	t.hash = ""
-	c.Do(func(m *protocol.Server, now time.Time) { m.Root(hash.Show(), now) })
+	c.Do(func(m *protocol.Server) { m.Root(hash.Show()) })
 }

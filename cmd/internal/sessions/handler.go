@@ -75,8 +75,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.log(r.Context(), "a session has ended", c.err)
 }
 
-func goodbye(s *session.Server, now time.Time) {
-	s.Bye("UNAVAILABLE", "this server stops; connect again", now)
+func goodbye(s *session.Server) {
+	s.Bye("UNAVAILABLE", "this server stops; connect again")
 }
 
 func (h *Handler) log(ctx context.Context, what string, err error) {

@@ -28,10 +28,10 @@ type Link[T any, M machine[T]] struct {
 	now     func() time.Time
 	ctx     context.Context // of the session
 	stop    <-chan struct{} // closed: say goodbye
-	goodbye func(M, time.Time)
+	goodbye func(M)
 	polite  bool // ends by WebSocket's closing handshake
 
-	do      chan func(M, time.Time)
+	do      chan func(M)
 	done    chan struct{} // closed at the end
 	frames  chan []byte
 	cut     chan error // of the reader
@@ -43,7 +43,7 @@ type Link[T any, M machine[T]] struct {
 func newLink[T any, M machine[T]](ctx context.Context, ws *websocket.Conn, m M, now func() time.Time) *Link[T, M] {
 	ws.SetReadLimit(session.MaxFrame)
 	l := &Link[T, M]{ws: ws, machine: m, now: now, ctx: ctx,
-		do: make(chan func(M, time.Time)), done: make(chan struct{}), frames: make(chan []byte), cut: make(chan error, 1)}
+		do: make(chan func(M)), done: make(chan struct{}), frames: make(chan []byte), cut: make(chan error, 1)}
 	reading, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	l.cancel = cancel
 	l.readers.Go(func() { l.cut <- l.read(reading) })
@@ -80,7 +80,7 @@ func (l *Link[T, M]) Now() time.Time { return l.now() }
 // Do has f run by the owner, and what it made ready sent. It waits until the owner
 // is free, so the owner itself must not call it; false says that the session has
 // ended and f will not run. It is safe for concurrent use.
-func (l *Link[T, M]) Do(f func(m M, now time.Time)) bool {
+func (l *Link[T, M]) Do(f func(m M)) bool {
 	select {
 	case l.do <- f:
 		return true
@@ -126,9 +126,9 @@ func (l *Link[T, M]) wait(due <-chan time.Time) (v T, ok bool) {
 		v, l.err = l.machine.Receive(raw, l.now())
 		return v, l.err == nil && any(v) != nil
 	case f := <-l.do:
-		f(l.machine, l.now())
+		f(l.machine)
 	case <-l.stop:
-		l.goodbye(l.machine, l.now())
+		l.goodbye(l.machine)
 	case <-due:
 		l.err = l.machine.Tick(l.now())
 	}

@@ -64,9 +64,9 @@ func greet(c *sessions.Conn) error {
 		case session.Hello:
 			c.Machine().Welcome(every, c.Now())
 		case session.Announce:
-			c.Machine().Announced("awaiting_setup", c.Now())
+			c.Machine().Announced("awaiting_setup")
 		case session.Sentinel:
-			c.Machine().Done(e.Epoch, "approved", c.Now())
+			c.Machine().Done(e.Epoch, "approved")
 		}
 	}
 	return c.Err()

@@ -31,10 +31,10 @@ func life(t *testing.T, r *rig) {
 		heard += fmt.Sprintf("%T ", s)
 		switch s.(type) {
 		case session.Welcomed:
-			a.Machine().Announce(json.RawMessage(`{"disks":[]}`), a.Now())
+			a.Machine().Announce(json.RawMessage(`{"disks":[]}`))
 		case session.Announced:
 			go func() { // from another goroutine
-				if !a.Do(func(m *session.Agent, now time.Time) { m.Sentinel(7, now) }) {
+				if !a.Do(func(m *session.Agent) { m.Sentinel(7) }) {
 					t.Error("the session is not open")
 				}
 			}()
@@ -52,7 +52,7 @@ func life(t *testing.T, r *rig) {
 	if err := <-r.ended; !is[*sessions.Cut](err) {
 		t.Errorf("the server: %v", err)
 	}
-	if a.Do(func(*session.Agent, time.Time) {}) {
+	if a.Do(func(*session.Agent) {}) {
 		t.Error("an ended session does something")
 	}
 }
@@ -68,7 +68,7 @@ func huge(t *testing.T, r *rig) {
 	for s := range a.Events() {
 		switch s.(type) {
 		case session.Welcomed:
-			a.Machine().Announce(sysinfo, a.Now())
+			a.Machine().Announce(sysinfo)
 		case session.Announced:
 			return
 		}
@@ -155,7 +155,7 @@ func TestBye(t *testing.T) {
 	h := &sessions.Handler{Serve: func(_ context.Context, c *sessions.Conn) {
 		for e := range c.Events() {
 			if _, ok := e.(session.Hello); ok {
-				c.Machine().Bye("ACCESS_DENIED", "not you", c.Now())
+				c.Machine().Bye("ACCESS_DENIED", "not you")
 			}
 		}
 	}}
@@ -223,7 +223,7 @@ func TestSlowReader(t *testing.T) {
 			if _, ok := e.(session.Hello); ok {
 				c.Machine().Welcome(time.Hour, c.Now())
 				for range 10 {
-					c.Machine().Announced(strings.Repeat("x", 60<<10), c.Now())
+					c.Machine().Announced(strings.Repeat("x", 60<<10))
 				}
 			}
 		}
