@@ -61,12 +61,8 @@ func runLab(ctx context.Context, l cli.Lab) error {
 		}
 		return err
 	}
-	ways := make([]vmlab.Boot, len(l.Ways))
-	for i, w := range l.Ways {
-		ways[i] = vmlab.Boot(w)
-	}
 	results, err := vmlab.Run(ctx, vmlab.Options{Dir: l.Dir, Bin: l.Bin, Kernel: l.Kernel, Images: filepath.Join(l.Dir, "images"), Firmware: vmlab.DebianFirmware(),
-		Out: os.Stdout, JSON: l.JSON, Now: time.Now, Entropy: rand.Reader, Dial: net.Dial}, ways)
+		Out: os.Stdout, JSON: l.JSON, Now: time.Now, Entropy: rand.Reader, Dial: net.Dial}, l.Scenarios)
 	if len(results) > 0 && !l.JSON {
 		fmt.Printf("\n%s\nreport: %s\n", vmlab.Table(results), filepath.Join(l.Dir, "report.html"))
 	}

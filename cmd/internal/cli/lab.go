@@ -8,11 +8,11 @@ import (
 
 // Lab is what `ingot lab run` is asked for.
 type Lab struct {
-	Ways   []string
-	Dir    string // a new folder for all of it
-	Bin    string
-	Kernel string
-	JSON   bool
+	Scenarios []string
+	Dir       string // a new folder for all of it
+	Bin       string
+	Kernel    string
+	JSON      bool
 }
 
 // labCommand has real machines under QEMU.
@@ -24,7 +24,7 @@ func (a *app) labCommand() *cobra.Command {
 
 func (a *app) labRun() *cobra.Command {
 	var l Lab
-	c := a.leaf("run [WAY...]", "Live the life of a machine for each WAY of booting, and write a report", "ingot lab run uefi-pxe bios-ipxe --kernel linux-image-6.1.0-57-cloud-amd64.deb --bin bin --out lab",
+	c := a.leaf("run [SCENARIO...]", "Live scenarios with real machines, and write a report", "ingot lab run uefi-pxe bios-ipxe --kernel linux-image-6.1.0-57-cloud-amd64.deb --bin bin --out lab",
 		func(c *cobra.Command, words []string) error {
 			if a.Lab == nil {
 				return usage("this program was built without the lab")
@@ -32,9 +32,9 @@ func (a *app) labRun() *cobra.Command {
 			if l.Kernel == "" || l.Dir == "" {
 				return usage("a lab has a kernel and a folder").then("give --kernel FILE and --out DIR")
 			}
-			l.Ways, l.JSON = words, a.structured()
+			l.Scenarios, l.JSON = words, a.structured()
 			if len(words) == 0 {
-				l.Ways = []string{"uefi-pxe"}
+				l.Scenarios = []string{"uefi-pxe"}
 			}
 			l.Dir, l.Bin, l.Kernel = a.path(l.Dir), a.path(l.Bin), a.path(l.Kernel)
 			ctx, done := context.WithCancel(c.Context())

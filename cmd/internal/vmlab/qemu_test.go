@@ -31,12 +31,12 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestWays(t *testing.T) {
-	if err := known(Ways()); err != nil {
+func TestScenarios(t *testing.T) {
+	if all, err := known(Scenarios()); err != nil || len(all) != len(Scenarios()) {
 		t.Error(err)
 	}
-	for _, bad := range [][]Boot{nil, {"floppy"}} {
-		err := known(bad)
+	for _, bad := range [][]string{nil, {"floppy"}} {
+		_, err := known(bad)
 		if e, ok := errors.AsType[*Invalid](err); !ok || e.Code() != "INVALID_INPUT" || !strings.Contains(e.Error(), "uefi-pxe, uefi-http, bios-ipxe, secure-boot") {
 			t.Errorf("%v: %v", bad, err)
 		}

@@ -45,9 +45,9 @@ func (l *Lab) report(results []Result) error {
 		Site     []Moment
 		Machines []shownMachine
 	}{Began: l.began.UTC().Format("2006-01-02 15:04:05 MST"), Site: of(moments, "site")}
-	for i, m := range l.machines {
+	for _, m := range l.machines {
 		s := shownMachine{Spec: m.Spec, Moments: of(moments, m.Name)}
-		if i < len(results) {
+		if i := slices.IndexFunc(results, func(r Result) bool { return r.Machine == m.Name }); i >= 0 {
 			s.Result = results[i]
 		}
 		for n := 1; n <= m.boots; n++ {
