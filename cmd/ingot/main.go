@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/internal/cli"
 	"github.com/ingotmetal/ingot/cmd/internal/demo"
-	"github.com/ingotmetal/ingot/cmd/internal/vmlab"
 )
 
 func main() {
@@ -42,7 +40,7 @@ func world() cli.World {
 	w.Demo = func(ctx context.Context, d cli.Demo) error {
 		return demo.Run(ctx, demoWorld(w.OutTerminal), demo.Options{Machines: d.Machines, JSON: d.JSON, Keep: d.Keep, Fault: demo.Fault(d.Fault)})
 	}
-	w.Lab = runLab
+	w.Lab, w.Cuts = runLab, runCuts
 	if fd := int(os.Stdin.Fd()); term.IsTerminal(fd) {
 		w.Prompt = func(question string) ([]byte, error) { return prompt(fd, question) }
 	}
@@ -50,23 +48,6 @@ func world() cli.World {
 		w.Version = info.Main.Version
 	}
 	return w
-}
-
-// runLab runs a lab in a network namespace of its own, which is one of this program.
-func runLab(ctx context.Context, l cli.Lab) error {
-	if !vmlab.Inside() {
-		code, err := vmlab.Enter(ctx, os.Stdin, os.Stdout, os.Stderr)
-		if err == nil && code != 0 {
-			os.Exit(code) // it has said why
-		}
-		return err
-	}
-	results, err := vmlab.Run(ctx, vmlab.Options{Dir: l.Dir, Bin: l.Bin, Kernel: l.Kernel, Images: filepath.Join(l.Dir, "images"), Firmware: vmlab.DebianFirmware(),
-		Out: os.Stdout, JSON: l.JSON, Now: time.Now, Entropy: rand.Reader, Dial: net.Dial}, l.Scenarios)
-	if len(results) > 0 && !l.JSON {
-		fmt.Printf("\n%s\nreport: %s\n", vmlab.Table(results), filepath.Join(l.Dir, "report.html"))
-	}
-	return err
 }
 
 // demoWorld is this process's for a demo.

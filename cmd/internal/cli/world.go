@@ -32,6 +32,8 @@ type World struct {
 	Demo func(context.Context, Demo) error
 	// Lab runs real machines; nil where the program has none.
 	Lab func(context.Context, Lab) error
+	// Cuts cuts the power of real machines; nil where the program has none.
+	Cuts func(context.Context, Cuts) error
 }
 
 // Run carries out one command and returns its exit code.

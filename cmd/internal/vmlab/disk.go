@@ -2,6 +2,7 @@ package vmlab
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
@@ -40,12 +41,35 @@ func (l *Lab) checkDisk(ctx context.Context, m *Machine) error {
 		if _, err := tool(ctx, check[0], check[1], append(check[2:], copied)...); err != nil {
 			return err
 		}
+		if i == 1 {
+			if err := l.isImage(copied); err != nil {
+				return err
+			}
+		}
 		if err := os.Remove(copied); err != nil {
 			return err
 		}
 		said = append(said, check[0]+" "+check[2]+" is clean")
 	}
+	said = append(said, "the root is the image byte for byte")
 	l.say(m.Name, "disk", strings.Join(said, ", "))
+	return nil
+}
+
+// isImage compares the beginning of a partition with the image that is installed.
+func (l *Lab) isImage(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.CopyN(h, f, rootSize); err != nil {
+		return err
+	}
+	if got := fmt.Sprintf("sha256:%x", h.Sum(nil)); got != l.root {
+		return fmt.Errorf("the root is not the image: it has the digest %s, not %s", got, l.root)
+	}
 	return nil
 }
 

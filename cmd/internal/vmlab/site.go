@@ -91,6 +91,13 @@ func (p *program) stop() {
 	p.cmd = nil
 }
 
+// kill ends it as a loss of power does.
+func (p *program) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	_ = p.cmd.Wait()
+	p.cmd = nil
+}
+
 // tailOf is the last lines of a file.
 func tailOf(path string, n int) []string {
 	raw, _ := os.ReadFile(path)
