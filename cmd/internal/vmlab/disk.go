@@ -112,13 +112,7 @@ func copyPart(to, from string, at probe.Place) error {
 
 // tool runs a program of a package and returns what it says.
 func tool(ctx context.Context, name, debian string, words ...string) (string, error) {
-	path, err := exec.LookPath(name)
-	for _, dir := range []string{"/usr/sbin", "/sbin"} {
-		if err != nil {
-			path = filepath.Join(dir, name)
-			_, err = os.Stat(path)
-		}
-	}
+	path, err := find(name)
 	if err != nil {
 		return "", &Missing{name, "apt-get install " + debian}
 	}
@@ -127,4 +121,16 @@ func tool(ctx context.Context, name, debian string, words ...string) (string, er
 		return "", fmt.Errorf("%s: %w: %s", name, err, strings.TrimSpace(string(out)))
 	}
 	return string(out), nil
+}
+
+// find is the path of a program, which may be one of the administrator's.
+func find(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	for _, dir := range []string{"/usr/sbin", "/sbin"} {
+		if err != nil {
+			path = filepath.Join(dir, name)
+			_, err = os.Stat(path)
+		}
+	}
+	return path, err
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/config"
 )
 
 // Options are what a lab needs from outside. Fields without a comment are required.
@@ -35,18 +36,20 @@ type Options struct {
 // machines.
 type Lab struct {
 	Options
-	began    time.Time
-	mu       sync.Mutex // of the timeline
-	moments  []Moment
-	all      sync.WaitGroup
-	plane    *program
-	booter   *program
-	machines []*Machine
-	host     *api.Client // who is on the control plane's host
-	operator *api.Client
-	pin      string
-	root     string // digests of what is installed: the root, and what firmware starts
-	boot     string
+	began        time.Time
+	mu           sync.Mutex // of the timeline
+	moments      []Moment
+	all          sync.WaitGroup
+	plane        *program
+	booter       *program
+	booterConfig config.Booter
+	at           segment // of the next machine, and of the site's policy
+	machines     []*Machine
+	host         *api.Client // who is on the control plane's host
+	operator     *api.Client
+	pin          string
+	root         string // digests of what is installed: the root, and what firmware starts
+	boot         string
 }
 
 // A Moment is a line of the timeline.
@@ -71,7 +74,7 @@ func (l *Lab) say(who, what, detail string) {
 
 // Open makes the network and starts the site. The caller closes the lab.
 func Open(ctx context.Context, o Options) (*Lab, error) {
-	l := &Lab{Options: o, began: o.Now()}
+	l := &Lab{Options: o, began: o.Now(), at: local()}
 	if err := l.check(); err != nil {
 		return nil, err
 	}

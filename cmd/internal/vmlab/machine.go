@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +25,7 @@ type Machine struct {
 	cmd     *exec.Cmd
 	gone    chan struct{} // closed when the process has ended
 	boots   int
+	peak    int64         // of its process' memory, in MiB, in all its power cycles
 
 	announced time.Duration // from power on to the first announce
 }
@@ -119,9 +121,22 @@ func (m *Machine) Off() {
 	if gone == nil {
 		return
 	}
+	peak := peakOf(cmd.Process.Pid)
 	_ = cmd.Process.Kill() // it may have ended
 	<-gone
+	m.mu.Lock()
+	m.peak = max(m.peak, peak)
+	m.mu.Unlock()
 	m.lab.say(m.Name, "power", "off")
+}
+
+// peakOf is the peak of a process' memory in MiB, 0 where it cannot be known.
+func peakOf(pid int) int64 {
+	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, after, _ := strings.Cut(string(raw), "VmHWM:")
+	line, _, _ := strings.Cut(after, "\n")
+	kib, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
+	return kib >> 10
 }
 
 // Running reports whether it has power.

@@ -10,11 +10,12 @@ import (
 // The lab's admin network: a bridge that is the booter's interface, and a tap for each
 // machine.
 const (
-	bridge  = "br0"
-	booth   = "10.77.0.1"
-	admin   = "10.77.0.0/24"
-	gateway = "10.77.0.1"
+	bridge = "br0"
+	booth  = "10.77.0.1"
 )
+
+// local is the segment of the booter itself, which is its router too.
+func local() segment { return segment{"10.77.0.0/24", booth, bridge} }
 
 // network makes the bridge.
 func (l *Lab) network(ctx context.Context) error {
@@ -35,7 +36,7 @@ func (l *Lab) network(ctx context.Context) error {
 func (l *Lab) tap(ctx context.Context, name string) error {
 	for _, words := range [][]string{
 		{"tuntap", "add", "dev", name, "mode", "tap"},
-		{"link", "set", name, "master", bridge, "up"},
+		{"link", "set", name, "master", l.at.bridge, "up"},
 	} {
 		if err := ip(ctx, words...); err != nil {
 			return err

@@ -44,6 +44,7 @@ type made struct {
 	enroll         []byte // unified kernel image, signed, which takes its arguments from whoever starts it
 	disk           []byte // the same with arguments of its own, for the written disk
 	loader         []byte // iPXE for UEFI, signed
+	unsigned       []byte // the same, as its package has it
 	root           string // file of the root to install
 }
 
@@ -114,6 +115,7 @@ func (m *made) signed(kernel imagebuild.Kernel) error {
 	if m.disk, err = s.unified(kernelArgs + " " + fromDisk); err != nil {
 		return err
 	}
+	m.unsigned = files[ipxeUEFI]
 	m.loader, err = uki.Sign(files[ipxeUEFI], key, cert)
 	return err
 }
@@ -162,6 +164,7 @@ func (l *Lab) stage(ctx context.Context, m made) error {
 		content map[string][]byte
 	}{
 		{images.Manifest{Name: "ipxe", Boots: map[booter.Platform]images.Boots{booter.X64: {Loader: "ipxe.efi"}, booter.BIOS: {Loader: "undionly.kpxe"}}}, map[string][]byte{"ipxe.efi": m.loader, "undionly.kpxe": bios}},
+		{images.Manifest{Name: unsignedLoader, Boots: map[booter.Platform]images.Boots{booter.X64: {Loader: "ipxe.efi"}}}, map[string][]byte{"ipxe.efi": m.unsigned}},
 		{images.Manifest{Name: "enroll", Boots: enroll}, files},
 		{images.Manifest{Name: "rescue", Boots: enroll}, files},
 		{images.Manifest{Name: "server", Disk: "root.img", ESP: "server.efi"}, map[string][]byte{"root.img": root, "server.efi": m.disk}},

@@ -3,6 +3,7 @@ package vmlab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -20,7 +21,10 @@ func scenarios() []scenario {
 		{string(PXE), "UEFI, PXE over IPv4", life(PXE)},
 		{string(HTTP), "UEFI HTTP boot", life(HTTP)},
 		{string(BIOS), "BIOS with the iPXE ROM of the network card", life(BIOS)},
-		{string(Secure), "UEFI with Secure Boot, PXE over IPv4", life(Secure)},
+		{string(Secure), "UEFI with Secure Boot, PXE over IPv4; a loader that nobody signed does not run", secure},
+		{"proxy", "UEFI, PXE beside a dnsmasq that hands out the addresses", beside("proxy", proxied, PXE)},
+		{"relay", "UEFI, PXE behind a DHCP relay on another host", beside("relay", relayed, PXE)},
+		{"fleet", fmt.Sprintf("%d machines at once, UEFI, PXE over IPv4: they enroll and are set up", fleetSize), fleet},
 	}
 }
 

@@ -136,7 +136,7 @@ func (l *Lab) policy(ctx context.Context) error { return l.setPolicy(ctx, "enrol
 // setPolicy opens the site to machines, which enroll with an image.
 func (l *Lab) setPolicy(ctx context.Context, enrollment string) error {
 	in := api.SetPolicy{}
-	in.Body = api.Policy{AutoEnroll: true, Network: admin, Gateway: gateway, Server: booth, EnrollmentImage: enrollment, RescueImage: "rescue", AnswerOnlyPXE: true}
+	in.Body = api.Policy{AutoEnroll: true, Network: l.at.network, Gateway: l.at.gateway, Server: booth, EnrollmentImage: enrollment, RescueImage: "rescue", AnswerOnlyPXE: true}
 	_, err := api.PolicySet.Call(ctx, l.operator, &in)
 	return err
 }
@@ -157,6 +157,17 @@ func (l *Lab) startBooter(ctx context.Context) (err error) {
 	if c.Server.EnrollKey, err = l.key(ctx, "ur_enroll"); err != nil {
 		return err
 	}
+	l.booterConfig = c
+	return l.restartBooter(ctx, func(*config.Booter) {})
+}
+
+// restartBooter has booterd run with its first configuration, and one change.
+func (l *Lab) restartBooter(ctx context.Context, change func(*config.Booter)) (err error) {
+	if l.booter != nil {
+		l.booter.stop()
+	}
+	c := l.booterConfig
+	change(&c)
 	if l.booter, err = l.program("booterd", c, c.Listen.Unix); err != nil {
 		return err
 	}
