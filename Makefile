@@ -25,7 +25,7 @@ GOLDENTESTS = ^($(shell grep -rhE '^func |[.]Golden\b' --include='*_test.go' $(G
 # SEEDS is how many seeds `make campaign` lives through.
 SEEDS     ?= 100
 
-.PHONY: test check bench bench-dora fuzz campaign crash clients generate drift vuln demo vm vm-all
+.PHONY: test check bench bench-dora fuzz campaign crash clients generate drift vuln demo vm vm-all vm-cuts
 
 ## test: every test of both modules
 test:
@@ -89,8 +89,13 @@ demo:
 
 ## vm: the life of a real machine under QEMU, from its firmware's first DISCOVER on (root, or user namespaces)
 vm:
-	@GO=$(GO) .ci/vm uefi-pxe
+	@GO=$(GO) .ci/vm run uefi-pxe
 
-## vm-all: the same on every way of booting
+## vm-all: the same on every way of booting, what protects disks, and ten machines at once
 vm-all:
-	@GO=$(GO) .ci/vm uefi-pxe uefi-http bios-ipxe secure-boot
+	@GO=$(GO) .ci/vm run uefi-pxe uefi-http bios-ipxe secure-boot proxy relay guards fleet
+
+## vm-cuts: CUTS setups whose power is cut at moments that seeds draw; takes up where it stopped
+CUTS ?= 30
+vm-cuts:
+	@GO=$(GO) .ci/vm cuts --seeds $(CUTS)

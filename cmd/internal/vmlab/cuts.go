@@ -11,16 +11,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/pause"
 )
 
-// Limits of a setup that was cut.
+// Limits of a setup that was cut. A machine that lost its power after it was handed its
+// keys leaves an attempt that only its deadline ends (SET-12, EDGE-6), 45 minutes after
+// its approval.
 const (
-	cutDeadline = 4 * time.Minute  // of an attempt, after which the site gives it up
-	endWait     = 15 * time.Minute // from the cut to the right ending
+	endWait     = time.Hour
 	maxAttempts = 6
 )
 
@@ -53,61 +55,102 @@ func Cuts(ctx context.Context, o Options, dir string, way Boot, first uint64, se
 		return nil, err
 	}
 	defer l.Close()
-	if err := l.impatient(ctx); err != nil {
-		return nil, err
-	}
-	var results []Result
-	var errs []error
-	for seed := first; seed < first+uint64(seeds) && ctx.Err() == nil; seed++ {
-		if e, ok := all[seed]; ok && e.Error == "" {
-			l.say("site", "known", fmt.Sprintf("seed %d ended right before: %s", seed, e.Cut))
+	w := &cutting{lab: l, way: way, dir: dir, all: all, slot: make(chan struct{}, 1)}
+	err = w.run(ctx, first, seeds)
+	return sorted(all), errors.Join(err, l.report(w.results))
+}
+
+// cutting is a run over seeds. One machine at a time has the slot, in which machines
+// boot, are set up and cut; while one waits for a deadline, others have it.
+type cutting struct {
+	lab  *Lab
+	way  Boot
+	dir  string
+	slot chan struct{}
+
+	mu      sync.Mutex
+	all     map[uint64]Ending
+	results []Result
+	errs    []error
+}
+
+// run lives the seeds that have no right ending yet, those first that wait longest.
+func (w *cutting) run(ctx context.Context, first uint64, seeds int) error {
+	var due []Cut
+	for seed := first; seed < first+uint64(seeds); seed++ {
+		if e, ok := w.all[seed]; ok && e.Error == "" {
+			w.lab.say("site", "known", fmt.Sprintf("seed %d ended right before: %s", seed, e.Cut))
 			continue
 		}
-		e, r, err := l.cutOnce(ctx, way, cutOf(seed))
-		results, errs = append(results, r), append(errs, err)
-		all[seed] = e
-		if err := writeEndings(dir, all); err != nil {
-			return nil, err
+		due = append(due, cutOf(seed))
+	}
+	slices.SortStableFunc(due, func(a, b Cut) int { return -cmp.Compare(strings.Count(a.Victim, machine), strings.Count(b.Victim, machine)) })
+	var wait sync.WaitGroup
+	for _, c := range due {
+		if w.take(ctx) != nil {
+			break
 		}
+		m, err := w.lab.plain(ctx, w.way)
+		if err != nil {
+			w.errs = append(w.errs, err)
+			break
+		}
+		wait.Go(func() { w.live(ctx, m, c) })
 	}
-	return sorted(all), errors.Join(append(errs, l.report(results), context.Cause(ctx))...)
+	wait.Wait()
+	w.lab.say("site", "cuts", fmt.Sprintf("%d seeds are done", len(w.results)))
+	return errors.Join(append(w.errs, context.Cause(ctx))...)
 }
 
-// impatient has the site give up a setup soon.
-func (l *Lab) impatient(ctx context.Context) error {
-	p, err := api.PolicyShow.Call(ctx, l.operator, &api.Empty{})
-	if err != nil {
-		return err
+// take waits for the slot.
+func (w *cutting) take(ctx context.Context) error {
+	select {
+	case w.slot <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	in := api.SetPolicy{Body: p.Policy}
-	in.Body.Deadlines = map[string]api.Duration{"run-provision": {Duration: cutDeadline}}
-	_, err = api.PolicySet.Call(ctx, l.operator, &in)
-	return err
 }
 
-// cutOnce lives one seed: a machine enrolls, its setup is cut, and it comes to a right
-// ending.
-func (l *Lab) cutOnce(ctx context.Context, way Boot, c Cut) (Ending, Result, error) {
+// live lives one seed, and keeps its ending. It has the slot, and gives it back.
+func (w *cutting) live(ctx context.Context, m *Machine, c Cut) {
 	e := Ending{Cut: c}
-	m, err := l.plain(ctx, way)
-	if err != nil {
-		return e, Result{}, err
-	}
-	l.say(m.Name, "cut", fmt.Sprintf("seed %d: %s", c.Seed, c))
-	var how []string
-	r, err := l.one(ctx, fmt.Sprintf("cut %d", c.Seed), m, func(ctx context.Context, m *Machine) error {
-		return l.steps(ctx, m, []step{
-			{"power on", time.Minute, func(context.Context) error { return m.On() }},
-			{"its first announce", announceWait, func(ctx context.Context) error { return l.announces(ctx, m) }},
-			{"approving its setup", time.Minute, func(ctx context.Context) error { return l.approve(ctx, m) }},
-			{"its setup until the cut", setupWait, func(ctx context.Context) error { return l.cut(ctx, m, c) }},
-			{"the ending", endWait, func(ctx context.Context) error { return l.ends(ctx, m, &how) }},
-			{"its boot as a machine of the site", announceWait, func(ctx context.Context) error { return l.shown(ctx, m) }},
-			{"looking at its disk", 2 * time.Minute, func(ctx context.Context) error { return l.checkDisk(ctx, m) }},
-		})
+	r, err := w.lab.one(ctx, fmt.Sprintf("cut %d", c.Seed), m, func(ctx context.Context, m *Machine) error {
+		how, err := w.cutOnce(ctx, m, c)
+		e.How = strings.Join(how, "; ")
+		return err
 	})
-	e.How, e.Error, e.Seconds = strings.Join(how, "; "), r.Error, r.Seconds
-	return e, r, err
+	<-w.slot
+	e.Error, e.Seconds = r.Error, r.Seconds
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.results, w.errs = append(w.results, r), append(w.errs, err)
+	if ctx.Err() != nil {
+		return // the seed is lived anew the next time
+	}
+	w.all[c.Seed] = e
+	w.errs = append(w.errs, writeEndings(w.dir, w.all))
+}
+
+// cutOnce has a machine enroll; its setup is cut, and it comes to a right ending.
+func (w *cutting) cutOnce(ctx context.Context, m *Machine, c Cut) (how []string, err error) {
+	l := w.lab
+	l.say(m.Name, "seed", fmt.Sprintf("%d: %s", c.Seed, c))
+	return how, l.steps(ctx, m, []step{
+		{"power on", time.Minute, func(context.Context) error { return m.On() }},
+		{"its first announce", announceWait, func(ctx context.Context) error { return l.announces(ctx, m) }},
+		{"approving its setup", time.Minute, func(ctx context.Context) error { return l.approve(ctx, m) }},
+		{"its setup until the cut", setupWait, func(ctx context.Context) error { return l.cut(ctx, m, c) }},
+		{"coming back", endWait, func(ctx context.Context) error {
+			if c.Victim != machine {
+				return nil
+			}
+			return w.parked(ctx, m)
+		}},
+		{"the ending", endWait, func(ctx context.Context) error { return w.ends(ctx, m, &how) }},
+		{"its boot as a machine of the site", announceWait, func(ctx context.Context) error { return l.shown(ctx, m) }},
+		{"looking at its disk", 2 * time.Minute, func(ctx context.Context) error { return l.checkDisk(ctx, m) }},
+	})
 }
 
 // cut waits for its moment, takes the victim's power, and gives it back.
@@ -135,7 +178,8 @@ func (l *Lab) cut(ctx context.Context, m *Machine, c Cut) error {
 
 // ends follows the row after a cut. An attempt ends well, or it is given up with a
 // reason; then it is approved anew, as an operator does who reads that.
-func (l *Lab) ends(ctx context.Context, m *Machine, how *[]string) error {
+func (w *cutting) ends(ctx context.Context, m *Machine, how *[]string) error {
+	l := w.lab
 	for attempt := 1; ; attempt++ {
 		if err := l.rests(ctx, m, "approved", "awaiting_setup"); err != nil {
 			return err
@@ -157,6 +201,20 @@ func (l *Lab) ends(ctx context.Context, m *Machine, how *[]string) error {
 			return err
 		}
 	}
+}
+
+// parked waits, without the slot, for the deadline of an attempt whose machine came
+// back without its keys.
+func (w *cutting) parked(ctx context.Context, m *Machine) error {
+	line, err := m.Await(ctx, "msg=announced", "the control plane took the key")
+	if err != nil || !strings.Contains(line.Text, "state=setting_up") {
+		return err
+	}
+	w.lab.say(m.Name, "waits", "for the deadline of the attempt that lost its power")
+	<-w.slot
+	err = w.lab.rests(ctx, m, "approved", "awaiting_setup")
+	w.slot <- struct{}{} // whoever has it gives it back, also at the end
+	return err
 }
 
 // newFolder is the next folder in dir for a lab.

@@ -94,7 +94,7 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 
 // check looks for what the lab runs.
 func (l *Lab) check() error {
-	for name, debian := range map[string]string{"qemu-system-x86_64": "qemu-system-x86", "ip": "iproute2"} {
+	for name, debian := range map[string]string{"qemu-system-x86_64": "qemu-system-x86", "ip": "iproute2", "swtpm": "swtpm"} {
 		if _, err := exec.LookPath(name); err != nil {
 			return &Missing{name, "apt-get install " + debian}
 		}

@@ -46,6 +46,7 @@ func (l *Lab) Life(ctx context.Context, m *Machine) error {
 	return l.steps(ctx, m, []step{
 		{"power on", time.Minute, func(context.Context) error { return m.On() }},
 		{"its first announce", announceWait, func(ctx context.Context) error { return l.announces(ctx, m) }},
+		{"its TPM", time.Minute, func(ctx context.Context) error { return l.measured(ctx, m) }},
 		{"approving its setup", time.Minute, func(ctx context.Context) error { return l.approve(ctx, m) }},
 		{"its setup", setupWait, func(ctx context.Context) error { return l.rests(ctx, m, "approved") }},
 		{"its boot as a machine of the site", announceWait, func(ctx context.Context) error { return l.shown(ctx, m) }},
@@ -93,6 +94,19 @@ func (l *Lab) announces(ctx context.Context, m *Machine) error {
 	}
 	l.say(m.Name, "announced", fmt.Sprintf("%.1f s after power on", line.At.Seconds()))
 	return l.rests(ctx, m, "awaiting_setup")
+}
+
+// measured sees that the firmware measured what it ran into the TPM, and gave the log of
+// it to the kernel.
+func (l *Lab) measured(ctx context.Context, m *Machine) error {
+	if m.TPM == "" {
+		return nil
+	}
+	if _, err := m.Await(ctx, "TPMEventLog="); err != nil {
+		return err
+	}
+	l.say(m.Name, "tpm", "the firmware measured into it, and left its log to the kernel")
+	return nil
 }
 
 // wish is what the operator wants on a machine's first disk.

@@ -25,7 +25,7 @@ type Machine struct {
 	cmd     *exec.Cmd
 	gone    chan struct{} // closed when the process has ended
 	boots   int
-	peak    int64         // of its process' memory, in MiB, in all its power cycles
+	peak    int64 // of its process' memory, in MiB, in all its power cycles
 
 	announced time.Duration // from power on to the first announce
 }
@@ -64,12 +64,22 @@ func (m *Machine) On() error {
 		return err
 	}
 	m.console = NewConsole(log, m.lab.Now)
+	var tpm *exec.Cmd
+	if m.TPM != "" {
+		if tpm, err = m.startTPM(); err != nil {
+			return errors.Join(err, log.Close())
+		}
+	}
 	cmd := exec.Command("qemu-system-x86_64", m.args(m.lab.Firmware, m.dir)...)
 	cmd.SysProcAttr = dying()
 	cmd.Stdout = m.console
 	said := &lastWords{}
 	cmd.Stderr = said
 	if err := cmd.Start(); err != nil {
+		if tpm != nil {
+			_ = tpm.Process.Kill()
+			_ = tpm.Wait()
+		}
 		return errors.Join(&Missing{"QEMU", "apt-get install qemu-system-x86"}, log.Close())
 	}
 	m.cmd, m.gone = cmd, make(chan struct{})
@@ -77,6 +87,10 @@ func (m *Machine) On() error {
 	gone := m.gone
 	m.lab.all.Go(func() {
 		err := cmd.Wait()
+		if tpm != nil {
+			_ = tpm.Process.Kill() // it ends with QEMU, as a rule before this
+			_ = tpm.Wait()
+		}
 		_ = log.Close()
 		if text := said.String(); text != "" {
 			m.lab.say(m.Name, "qemu", text)

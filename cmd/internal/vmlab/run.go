@@ -2,6 +2,7 @@ package vmlab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,9 @@ func (l *Lab) plain(ctx context.Context, way Boot) (*Machine, error) {
 		return nil, err
 	}
 	s.Drives = []Drive{d}
+	if way != BIOS {
+		s.TPM = filepath.Join(l.Dir, s.Name, "tpm.sock")
+	}
 	return l.Add(ctx, s)
 }
 
@@ -57,10 +61,22 @@ func (l *Lab) one(ctx context.Context, scenario string, m *Machine, live func(co
 	if err != nil {
 		r.Error = err.Error()
 		l.say(m.Name, "failed", r.Error)
+		err = brief(err)
 	} else {
 		l.say(m.Name, "well", fmt.Sprintf("%s took %.0f s", scenario, r.Seconds))
 	}
 	return r, err
+}
+
+// brief is an error without the console, which was shown.
+func brief(err error) error {
+	f, ok := errors.AsType[*Failed](err)
+	if !ok {
+		return err
+	}
+	b := *f
+	b.Console = nil
+	return &b
 }
 
 // Table is results as a table.
