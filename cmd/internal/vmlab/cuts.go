@@ -84,7 +84,9 @@ func (w *cutting) run(ctx context.Context, first uint64, seeds int) error {
 		}
 		due = append(due, cutOf(seed))
 	}
-	slices.SortStableFunc(due, func(a, b Cut) int { return -cmp.Compare(strings.Count(a.Victim, machine), strings.Count(b.Victim, machine)) })
+	slices.SortStableFunc(due, func(a, b Cut) int {
+		return -cmp.Compare(strings.Count(a.Victim, machine), strings.Count(b.Victim, machine))
+	})
 	var wait sync.WaitGroup
 	for _, c := range due {
 		if w.take(ctx) != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
@@ -48,7 +49,7 @@ func (l *Lab) Life(ctx context.Context, m *Machine) error {
 		{"its first announce", announceWait, func(ctx context.Context) error { return l.announces(ctx, m) }},
 		{"its TPM", time.Minute, func(ctx context.Context) error { return l.measured(ctx, m) }},
 		{"approving its setup", time.Minute, func(ctx context.Context) error { return l.approve(ctx, m) }},
-		{"its setup", setupWait, func(ctx context.Context) error { return l.rests(ctx, m, "approved") }},
+		{"its setup", setupWait, func(ctx context.Context) error { return l.written(ctx, m) }},
 		{"its boot as a machine of the site", announceWait, func(ctx context.Context) error { return l.shown(ctx, m) }},
 		{"looking at its disk", time.Minute, func(ctx context.Context) error { return l.checkDisk(ctx, m) }},
 		{"its boot into rescue", announceWait, func(ctx context.Context) error { return l.rescue(ctx, m) }},
@@ -60,6 +61,29 @@ func (l *Lab) Life(ctx context.Context, m *Machine) error {
 		{"deleting it", time.Minute, func(ctx context.Context) error { return l.remove(ctx, m) }},
 		{"silence", announceWait, func(ctx context.Context) error { return l.silent(ctx, m) }},
 	})
+}
+
+// written waits for the end of a setup, and tells what the agent took for it.
+func (l *Lab) written(ctx context.Context, m *Machine) error {
+	began, err := m.Await(ctx, ": image,")
+	if err != nil {
+		return err
+	}
+	if err := l.rests(ctx, m, "approved"); err != nil {
+		return err
+	}
+	formats, err := m.Await(ctx, ": format")
+	if err != nil {
+		return err
+	}
+	restarts, err := m.Await(ctx, "msg=\"the machine restarts\"")
+	if err != nil {
+		return err
+	}
+	took := (formats.At - began.At).Seconds()
+	_, memory, _ := strings.Cut(restarts.Text, "restarts\" ")
+	l.say(m.Name, "written", fmt.Sprintf("the root of %d MiB in %.1f s, %.0f MiB/s; memory of %d MiB: noded's %s", rootSize>>20, took, (rootSize>>20)/took, m.Memory, memory))
+	return nil
 }
 
 // rests waits until a machine's row has one of some states.

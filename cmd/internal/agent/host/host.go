@@ -71,20 +71,20 @@ func (h Host) Facts() map[string]any {
 	if raw, err := fs.ReadFile(h.Proc, "sys/kernel/osrelease"); err == nil {
 		out["kernel"] = tidy(string(raw))
 	}
-	if n := h.memory(); n > 0 {
+	if n := h.memory("meminfo", "MemTotal:"); n > 0 {
 		out["memory"] = n
 	}
 	return out
 }
 
-// memory is the machine's, in bytes, or 0.
-func (h Host) memory() uint64 {
-	raw, err := fs.ReadFile(h.Proc, "meminfo")
+// memory is a field of a file of procfs that counts kB, in bytes, or 0.
+func (h Host) memory(file, field string) uint64 {
+	raw, err := fs.ReadFile(h.Proc, file)
 	if err != nil {
 		return 0
 	}
 	for line := range strings.Lines(string(raw)) {
-		if rest, ok := strings.CutPrefix(line, "MemTotal:"); ok {
+		if rest, ok := strings.CutPrefix(line, field); ok {
 			n, _ := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 44)
 			return n << 10
 		}
@@ -127,8 +127,9 @@ func (h Host) SetClock(to time.Time) error {
 	return setClock(to)
 }
 
-// Restart restarts the machine at once, its caches written.
+// Restart restarts the machine at once, its caches written. It tells the memory that
+// this process took at most, and what the machine has left.
 func (h Host) Restart() error {
-	h.Log.Info("the machine restarts")
+	h.Log.Info("the machine restarts", "peak_mib", h.memory("self/status", "VmHWM:")>>20, "available_mib", h.memory("meminfo", "MemAvailable:")>>20)
 	return restart()
 }
