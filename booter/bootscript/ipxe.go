@@ -3,6 +3,7 @@ package bootscript
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,6 +64,25 @@ func Arg(name, value string) (string, error) {
 		return "", &Invalid{"kernel argument", w, "holds a blank"}
 	}
 	return w, checkWord(w)
+}
+
+// lease is what iPXE knows of the address that it got, and longestLease what that may
+// become.
+const (
+	lease        = "${netX/ip}/${netX/netmask}/${netX/gateway}"
+	longestLease = "255.255.255.255/255.255.255.255/255.255.255.255"
+)
+
+// Leased is a kernel argument, for [IPXE] alone, that tells a machine the address that
+// iPXE got by DHCP: name=IPV4/NETMASK/ROUTER, without a router where DHCP named none.
+func Leased(name string) string { return name + "=" + lease }
+
+// unleased is a word with the longest that may become of a lease.
+func unleased(w string) string {
+	if name, found := strings.CutSuffix(w, "="+lease); found {
+		return name + "=" + longestLease
+	}
+	return w
 }
 
 // checkWord refuses what iPXE reads as its own: a variable, an operator, the end of
@@ -141,6 +161,10 @@ func check(base, image string, p Program, args []string) error {
 		if name != "" && !isName(name) {
 			return &Invalid{"file", name, "is not one plain name"}
 		}
+	}
+	args = slices.Clone(args)
+	for i := range args {
+		args[i] = unleased(args[i])
 	}
 	for _, w := range args {
 		if err := checkWord(w); err != nil {

@@ -32,6 +32,7 @@ const prefix = "ingot."
 //
 //	ingot.booter=HOST:PORT ingot.booter_pin=PIN ingot.server=HOST:PORT ingot.pin=PIN
 //	ingot.mac=MAC ingot.address=IPV4/LENGTH ingot.gateway=IPV4
+//	ingot.lease=IPV4/NETMASK/ROUTER
 //
 // Other words are not the agent's. unknown are the names that begin with "ingot." and
 // mean nothing here, at most 16. Of a word that is there twice the last holds, as the

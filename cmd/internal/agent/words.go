@@ -3,6 +3,8 @@ package agent
 import (
 	"net"
 	"net/netip"
+	"strconv"
+	"strings"
 )
 
 // A word is one kernel argument of the agent's, and how it is taken.
@@ -18,7 +20,7 @@ func words() []word {
 		{"booter_pin", func(c *Config, name, value string) (err error) { c.BooterPin, err = parsePin(name, value); return }},
 		{"server", func(c *Config, name, value string) (err error) { c.Server, err = address(name, value); return }},
 		{"pin", func(c *Config, name, value string) (err error) { c.ServerPin, err = parsePin(name, value); return }},
-		{"mac", takeMAC}, {"address", takeAddress}, {"gateway", takeGateway},
+		{"mac", takeMAC}, {"address", takeAddress}, {"gateway", takeGateway}, {"lease", takeLease},
 	}
 }
 
@@ -56,6 +58,28 @@ func takeGateway(c *Config, name, value string) error {
 	}
 	c.Gateway = a
 	return nil
+}
+
+// takeLease reads IPV4/NETMASK/ROUTER, as iPXE writes what DHCP gave it; a network may
+// have no router.
+func takeLease(c *Config, name, value string) error {
+	fields := strings.Split(value, "/")
+	if len(fields) != 3 {
+		return &Invalid{prefix + name, "is not IPV4/NETMASK/ROUTER"}
+	}
+	length := -1
+	if m, err := netip.ParseAddr(fields[1]); err == nil && m.Is4() {
+		raw := m.As4()
+		length, _ = net.IPMask(raw[:]).Size() // 0 of what is no mask
+	}
+	if err := takeAddress(c, name, fields[0]+"/"+strconv.Itoa(length)); err != nil {
+		return err
+	}
+	c.Gateway = netip.Addr{}
+	if fields[2] == "" {
+		return nil
+	}
+	return takeGateway(c, name, fields[2])
 }
 
 // host reports whether an address may be a machine's.

@@ -35,6 +35,7 @@ type Desk struct {
 	memory  *booter.Memory
 	history *history
 	seen    Seen
+	leases  Leases
 	served  Served
 	heard   time.Time // the control plane
 	unkept  map[string]bool
@@ -56,6 +57,7 @@ func (d *Desk) Change(fn func(*World) *World) {
 	defer d.mu.Unlock()
 	d.world = fn(d.world)
 	d.policy = d.place.policy(d.world.Policy, d.boots)
+	d.leases.Keep(func(mac booter.MAC) bool { _, ok := d.world.boots[mac]; return ok })
 	for mac := range d.seen.by {
 		if s, ok := d.world.boots[mac]; ok && s.rec.Address.IsValid() {
 			d.seen.Forget(mac)

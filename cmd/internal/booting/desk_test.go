@@ -201,6 +201,11 @@ func TestWordsFit(t *testing.T) {
 	if n := len(strings.Join(words, " ")); err != nil || len(words) != 7 || n > bootscript.SiteArgs {
 		t.Errorf("%d words of %d bytes, %v", len(words), n, err)
 	}
+	p.Proxy = true // of a lease iPXE makes up to five bytes more
+	words, err = p.words(mac(known), booter.Boot{Networking: true}, served{}, netip.Prefix{}, netip.Addr{})
+	if n := len(strings.Join(words, " ")) + 5; err != nil || len(words) != 6 || n > bootscript.SiteArgs {
+		t.Errorf("%d words of %d bytes, %v", len(words), n, err)
+	}
 }
 
 // A MAC that has a record with an address is no sighting any more.

@@ -42,6 +42,9 @@ func (d *Desk) grant(stage, name string, from netip.Addr) (asked, booter.Silence
 		d.counts.add(stage, Stranger)
 		return asked{}, "", errStranger
 	}
+	if stage == stageHTTP && path.Token != "" {
+		d.leases.Take(mac, from)
+	}
 	s := d.world.boots[mac]
 	boot, why := d.policy.Boot(s.rec)
 	a := asked{path: path, named: ok, mac: mac, who: s, boot: boot}
@@ -114,7 +117,7 @@ func (d *Desk) who(token string, from netip.Addr) (booter.MAC, bool) {
 		_, known := d.world.boots[mac]
 		return mac, ok && known
 	}
-	return d.world.At(from.Unmap())
+	return d.at(from)
 }
 
 // opened is what a granted request leads to: a file, or a script.

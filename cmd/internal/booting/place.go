@@ -61,16 +61,20 @@ func (p Place) pointer(loader images.Manifest) bootscript.Site {
 }
 
 // words are the kernel arguments that say who this site is and what the machine's
-// address is. Mode rescue has the site's alone (BOOT-5).
+// address is: beside another DHCP server that which it gave. Mode rescue has the site's
+// alone (BOOT-5).
 func (p Place) words(mac booter.MAC, b booter.Boot, s served, network netip.Prefix, gateway netip.Addr) ([]string, error) {
 	pairs := [][2]string{{"ingot.booter", p.Session}, {"ingot.booter_pin", p.SessionPin}, {"ingot.server", p.Server}, {"ingot.pin", p.ServerPin}, {"ingot.mac", mac.String()}}
-	if b.Networking && network.IsValid() && s.rec.Address.IsValid() {
+	var out []string
+	switch {
+	case b.Networking && p.Proxy:
+		out = append(out, bootscript.Leased("ingot.lease"))
+	case b.Networking && network.IsValid() && s.rec.Address.IsValid():
 		pairs = append(pairs, [2]string{"ingot.address", netip.PrefixFrom(s.rec.Address, network.Bits()).String()})
 		if gateway.IsValid() {
 			pairs = append(pairs, [2]string{"ingot.gateway", gateway.String()})
 		}
 	}
-	var out []string
 	for _, pair := range pairs {
 		if pair[1] == "" {
 			continue

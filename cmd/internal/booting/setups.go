@@ -110,13 +110,13 @@ func (m *Machine) Leave() {
 	}
 }
 
-// seenWith are the MACs with which a connection was seen: that of the boot record
-// whose address it comes from, where the agent has that MAC (SET-18). What else the
+// seenWith are the MACs with which a connection was seen: that of the machine whose
+// address it comes from, where the agent has that MAC (SET-18). What else the
 // agent says of its MACs proves nothing.
 func (d *Desk) seenWith(from netip.Addr, said []string) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	at, ok := d.world.At(from.Unmap())
+	at, ok := d.at(from)
 	if !ok {
 		return []string{}
 	}
