@@ -46,6 +46,7 @@ type made struct {
 	loader         []byte // iPXE for UEFI, signed
 	unsigned       []byte // the same, as its package has it
 	root           string // file of the root to install
+	noded          int    // size, in bytes
 }
 
 // prepare builds and stages what the machines boot and are written with.
@@ -55,8 +56,8 @@ func (l *Lab) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.say("site", "built", fmt.Sprintf("kernel of %d KiB, RAM disk of %d KiB, unified kernel images of %d KiB, root of %d MiB, in %.1f s",
-		len(m.kernel)>>10, len(m.initrd)>>10, len(m.enroll)>>10, rootSize>>20, l.Now().Sub(began).Seconds()))
+	l.say("site", "built", fmt.Sprintf("noded of %d KiB, kernel of %d KiB, RAM disk of %d KiB, unified kernel images of %d KiB, root of %d MiB, in %.1f s",
+		m.noded>>10, len(m.kernel)>>10, len(m.initrd)>>10, len(m.enroll)>>10, rootSize>>20, l.Now().Sub(began).Seconds()))
 	return l.stage(ctx, m)
 }
 
@@ -74,7 +75,7 @@ func (l *Lab) build() (m made, err error) {
 	if err != nil {
 		return m, &Missing{"noded in " + l.Bin, buildNext(l.Bin)}
 	}
-	m.kernel = kernel.Image
+	m.kernel, m.noded = kernel.Image, len(noded)
 	if m.initrd, _, err = (imagebuild.Enroll{Kernel: kernel, Noded: noded}).Initrd(); err != nil {
 		return m, err
 	}
