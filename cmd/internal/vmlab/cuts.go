@@ -94,7 +94,8 @@ func (w *cutting) run(ctx context.Context, first uint64, seeds int) error {
 		}
 		m, err := w.lab.plain(ctx, w.way)
 		if err != nil {
-			w.errs = append(w.errs, err)
+			<-w.slot
+			w.failed(err)
 			break
 		}
 		wait.Go(func() { w.live(ctx, m, c) })
@@ -102,6 +103,12 @@ func (w *cutting) run(ctx context.Context, first uint64, seeds int) error {
 	wait.Wait()
 	w.lab.say("site", "cuts", fmt.Sprintf("%d seeds are done", len(w.results)))
 	return errors.Join(append(w.errs, context.Cause(ctx))...)
+}
+
+func (w *cutting) failed(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.errs = append(w.errs, err)
 }
 
 // take waits for the slot.
