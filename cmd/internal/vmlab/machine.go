@@ -19,6 +19,8 @@ type Machine struct {
 	lab *Lab
 	dir string
 
+	asks sync.Mutex // its monitor serves one at a time
+
 	mu      sync.Mutex
 	console *Console
 	cmd     *exec.Cmd
@@ -172,6 +174,7 @@ func (m *Machine) Await(ctx context.Context, texts ...string) (Line, error) {
 	}
 }
 
+// failed is the error of a step, with what the machine said and shows.
 func (m *Machine) failed(step string, err error) error {
 	if _, ok := errors.AsType[*Failed](err); ok {
 		return err
@@ -179,6 +182,17 @@ func (m *Machine) failed(step string, err error) error {
 	f := &Failed{Machine: m.Name, Step: step, Err: err, Next: "the whole console is in " + m.dir}
 	if c := m.Console(); c != nil {
 		f.Console = c.Tail(12)
+	}
+	if !m.Running() {
+		return f
+	}
+	ctx, done := context.WithTimeout(context.Background(), qmpWait) // the step's own time may be over
+	defer done()
+	if why := m.stopped(ctx); why != "" {
+		f.Err = fmt.Errorf("%w; %s", err, why)
+	}
+	if m.keepScreen(ctx) == nil {
+		f.Next += ", its screen is " + m.screenFile()
 	}
 	return f
 }
