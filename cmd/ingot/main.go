@@ -19,6 +19,7 @@ import (
 	"github.com/ingotmetal/ingot/cmd/internal/cli"
 	"github.com/ingotmetal/ingot/cmd/internal/demo"
 	"github.com/ingotmetal/ingot/cmd/internal/vmlab"
+	"github.com/ingotmetal/ingot/cmd/internal/vmlab/panel"
 )
 
 func main() {
@@ -42,7 +43,7 @@ func world() cli.World {
 	w.Demo = func(ctx context.Context, d cli.Demo) error {
 		return demo.Run(ctx, demoWorld(w.OutTerminal), demo.Options{Machines: d.Machines, JSON: d.JSON, Keep: d.Keep, Fault: demo.Fault(d.Fault)})
 	}
-	w.Lab = runLab
+	w.Lab, w.LabUp = runLab, upLab
 	if fd := int(os.Stdin.Fd()); term.IsTerminal(fd) {
 		w.Prompt = func(question string) ([]byte, error) { return prompt(fd, question) }
 	}
@@ -61,12 +62,37 @@ func runLab(ctx context.Context, l cli.Lab) error {
 		}
 		return err
 	}
-	results, err := vmlab.Run(ctx, vmlab.Options{Dir: l.Dir, Bin: l.Bin, Kernel: l.Kernel, Images: filepath.Join(l.Dir, "images"), Firmware: vmlab.DebianFirmware(),
-		Out: os.Stdout, JSON: l.JSON, Now: time.Now, Entropy: rand.Reader, Dial: net.Dial}, l.Scenarios)
+	results, err := vmlab.Run(ctx, labOptions(l), l.Scenarios)
 	if len(results) > 0 && !l.JSON {
 		fmt.Printf("\n%s\nreport: %s\n", vmlab.Table(results), filepath.Join(l.Dir, "report.html"))
 	}
 	return err
+}
+
+// upLab starts a lab that outlives this process, as a process of this program, in which
+// it never returns.
+func upLab(ctx context.Context, l cli.LabUp) (panel.Lab, error) {
+	o, s := labOptions(l.Lab), vmlab.Stay{Machines: l.Machines, Way: vmlab.Boot(l.Way), For: l.For}
+	if !vmlab.Inside() {
+		return vmlab.Detach(ctx, o, s)
+	}
+	tell, err := vmlab.Ready()
+	if err != nil {
+		return panel.Lab{}, err
+	}
+	o.Made, o.JSON = true, false
+	if err := vmlab.Up(ctx, o, s, func(up panel.Lab) { tell(panel.Started{Lab: &up}) }); err != nil {
+		tell(panel.Started{Code: cli.CodeOf(err), Error: err.Error()})
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+	return panel.Lab{}, nil
+}
+
+func labOptions(l cli.Lab) vmlab.Options {
+	return vmlab.Options{Dir: l.Dir, Bin: l.Bin, Kernel: l.Kernel, Images: filepath.Join(l.Dir, "images"), Firmware: vmlab.DebianFirmware(),
+		Out: os.Stdout, JSON: l.JSON, Now: time.Now, Entropy: rand.Reader, Dial: net.Dial, Listen: net.Listen}
 }
 
 // demoWorld is this process's for a demo.

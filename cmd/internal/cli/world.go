@@ -8,6 +8,8 @@ import (
 	"net"
 	"path/filepath"
 	"time"
+
+	"github.com/ingotmetal/ingot/cmd/internal/vmlab/panel"
 )
 
 // A World is all that the command line has of the outside. A main fills it.
@@ -32,6 +34,8 @@ type World struct {
 	Demo func(context.Context, Demo) error
 	// Lab runs real machines; nil where the program has none.
 	Lab func(context.Context, Lab) error
+	// LabUp starts a lab that outlives this process; nil where the program has none.
+	LabUp func(context.Context, LabUp) (panel.Lab, error)
 }
 
 // Run carries out one command and returns its exit code.

@@ -62,16 +62,16 @@ func (l *Lab) prepare(ctx context.Context) error {
 func (l *Lab) build() (m made, err error) {
 	deb, err := os.Open(l.Kernel)
 	if err != nil {
-		return m, &Missing{"a kernel package", "apt-get download what linux-image-cloud-amd64 depends on, and name it with --kernel (" + err.Error() + ")"}
+		return m, err
 	}
 	defer deb.Close()
 	kernel, err := imagebuild.FromPackage(deb)
 	if err != nil {
-		return m, err
+		return m, &BadKernel{l.Kernel, err}
 	}
 	noded, err := os.ReadFile(filepath.Join(l.Bin, "noded"))
 	if err != nil {
-		return m, &Missing{"noded in " + l.Bin, buildNext(l.Bin)}
+		return m, err
 	}
 	m.kernel = kernel.Image
 	if m.initrd, _, err = (imagebuild.Enroll{Kernel: kernel, Noded: noded}).Initrd(); err != nil {
@@ -92,10 +92,10 @@ func (l *Lab) build() (m made, err error) {
 // signed makes what UEFI starts, signed with the key that Debian's firmware trusts.
 func (m *made) signed(kernel imagebuild.Kernel) error {
 	files := map[string][]byte{}
-	for path, debian := range map[string]string{stubFile: "systemd-boot-efi", snakeoilKey: "ovmf", snakeoilCert: "ovmf", ipxeUEFI: "ipxe"} {
+	for _, path := range []string{stubFile, snakeoilKey, snakeoilCert, ipxeUEFI} {
 		raw, err := os.ReadFile(path)
 		if err != nil {
-			return &Missing{path, "apt-get install " + debian}
+			return err
 		}
 		files[path] = raw
 	}
@@ -148,7 +148,7 @@ func (l *Lab) stage(ctx context.Context, m made) error {
 	defer s.Close()
 	bios, err := os.ReadFile(ipxeBIOS)
 	if err != nil {
-		return &Missing{ipxeBIOS, "apt-get install ipxe"}
+		return err
 	}
 	root, err := os.ReadFile(m.root)
 	if err != nil {

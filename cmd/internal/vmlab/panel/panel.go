@@ -10,8 +10,12 @@ package panel
 
 import "time"
 
-// Socket is the name of the lab's socket, in the lab's folder.
-const Socket = "lab.sock"
+// Names of files in the lab's folder.
+const (
+	Socket = "lab.sock"
+	Log    = "lab.log" // what happens, as it happens
+	Report = "report.html"
+)
 
 // MaxScreen bounds the picture of a screen, in bytes.
 const MaxScreen = 16 << 20
