@@ -74,7 +74,7 @@ func runLab(ctx context.Context, l cli.Lab) error {
 func upLab(ctx context.Context, l cli.LabUp) (panel.Lab, error) {
 	o, s := labOptions(l.Lab), vmlab.Stay{Machines: l.Machines, Way: vmlab.Boot(l.Way), For: l.For}
 	if !vmlab.Inside() {
-		return vmlab.Detach(ctx, o, s)
+		return vmlab.Detach(ctx, o, s, l.Begins)
 	}
 	tell, err := vmlab.Ready()
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -153,9 +152,6 @@ func (a *app) labScreen() *cobra.Command {
 	c.Flags().StringVar(&file, "file", "", "the `FILE` to write, or - for standard output")
 	return c
 }
-
-// downTimeout is how long a lab may take to go down: its daemons stop in peace.
-const downTimeout = 2 * time.Minute
 
 func (a *app) labDown() *cobra.Command {
 	c := a.labLeaf("down", "End a lab that is up, and wait until all of it is gone", "ingot lab down --out lab", func(ctx context.Context, l *hostSocket, _ []string) error {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ type LabUp struct {
 	Machines int
 	Way      string
 	For      time.Duration // 0: until it is told to go down
+	Begins   func()        // called when its process has been started
 }
 
 func (a *app) labUp() *cobra.Command {
@@ -28,8 +30,10 @@ func (a *app) labUp() *cobra.Command {
 			if err := a.labFiles(&l.Lab); err != nil {
 				return err
 			}
-			if !a.structured() {
-				a.note("the lab starts; it tells how in %s/%s", l.Dir, panel.Log)
+			l.Begins = func() {
+				if !a.structured() {
+					a.note("the lab starts; it tells how in %s", filepath.Join(l.Dir, panel.Log))
+				}
 			}
 			up, err := a.LabUp(c.Context(), l)
 			if err != nil {

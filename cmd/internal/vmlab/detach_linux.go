@@ -24,8 +24,9 @@ const downWait = 40 * time.Second
 
 // Detach runs this program again with the same arguments, in a network namespace and a
 // session of its own, so that it outlives this process and its terminal. It makes the
-// lab's folder, where the other's log is, and returns when the other calls Ready.
-func Detach(ctx context.Context, o Options, s Stay) (panel.Lab, error) {
+// lab's folder, where the other's log is, and returns when the other is
+// Ready. It calls started as soon as the other runs.
+func Detach(ctx context.Context, o Options, s Stay, started func()) (panel.Lab, error) {
 	if err := errors.Join(s.Check(), o.check(thisHost())); err != nil {
 		return panel.Lab{}, err
 	}
@@ -37,6 +38,7 @@ func Detach(ctx context.Context, o Options, s Stay) (panel.Lab, error) {
 		return panel.Lab{}, errors.Join(err, os.RemoveAll(o.Dir))
 	}
 	defer ready.Close()
+	started()
 	said := make(chan panel.Started, 1)
 	go func() { // it ends with the other, at the latest
 		var s panel.Started

@@ -23,7 +23,7 @@ func onlyLinux() error {
 }
 
 // Detach is for Linux.
-func Detach(context.Context, Options, Stay) (panel.Lab, error) {
+func Detach(context.Context, Options, Stay, func()) (panel.Lab, error) {
 	return panel.Lab{}, onlyLinux()
 }
 
