@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -49,6 +50,9 @@ func (a *app) labLeaf(use, short, example string, run func(ctx context.Context, 
 
 // notUp says why a lab cannot be asked.
 func notUp(ctx context.Context, dir string, err error) error {
+	if dial, ok := errors.AsType[*net.OpError](err); ok {
+		err = dial.Err
+	}
 	exists := func(name string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
 	switch {
 	case ctx.Err() != nil:
@@ -81,9 +85,10 @@ func (a *app) labList() *cobra.Command {
 		var b strings.Builder
 		b.WriteString(a.labTable(up))
 		for _, m := range up.Machines {
-			if lines > 0 {
-				fmt.Fprintf(&b, "\n%s\n", clean(m.Name))
+			if lines == 0 {
+				break
 			}
+			fmt.Fprintf(&b, "\n%s\n", clean(m.Name))
 			for _, line := range m.Console {
 				fmt.Fprintf(&b, "    | %s\n", clean(line))
 			}

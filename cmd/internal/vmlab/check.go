@@ -73,11 +73,17 @@ func (o Options) check(h host) error {
 	if err := h.file(o.Kernel); err != nil {
 		return &Missing{"the kernel package " + o.Kernel, "apt-get download what linux-image-cloud-amd64 depends on, and name it with --kernel" + because(err)}
 	}
-	if err := h.device("/dev/net/tun"); err != nil {
-		return &Missing{"/dev/net/tun", "modprobe tun; in a container, pass the device" + because(err)}
+	switch err := h.device(tun); {
+	case errors.Is(err, fs.ErrPermission):
+		return &Missing{tun + " to be open to you", "run it as root, or let everybody use the device, as is usual: chmod 0666 " + tun + because(err)}
+	case err != nil:
+		return &Missing{tun, "modprobe tun; in a container, pass the device" + because(err)}
 	}
 	return nil
 }
+
+// tun is the device that a machine's network card is plugged into.
+const tun = "/dev/net/tun"
 
 // because is why, where it is not plain absence.
 func because(err error) string {

@@ -82,8 +82,8 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 			return nil, err
 		}
 	}
-	if err := l.prepare(ctx); err != nil { // nothing in the folder says more than the error
-		return nil, errors.Join(opening("building what the machines boot", err), os.RemoveAll(o.Dir))
+	if err := l.making(ctx, l.prepare); err != nil {
+		return nil, err
 	}
 	for _, s := range []struct {
 		name string
@@ -96,6 +96,15 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 		}
 	}
 	return l, nil
+}
+
+// making builds what the machines boot. Where that fails, the folder goes: nothing in it
+// says more than the error.
+func (l *Lab) making(ctx context.Context, prepare func(context.Context) error) error {
+	if err := prepare(ctx); err != nil {
+		return errors.Join(opening("building what the machines boot", err), os.RemoveAll(l.Dir))
+	}
+	return nil
 }
 
 // Folder makes the folder of a lab, which is not there yet.

@@ -137,15 +137,8 @@ func buildNext(bin string) string {
 	return "CGO_ENABLED=0 go build -trimpath -o " + bin + " ./cmd/ingotd ./cmd/booterd ./cmd/noded"
 }
 
-// stage stages the images: first boot programs, what enrolls, rescue, what is
-// installed, and one that starts the machine's own disk.
+// stage stages the images.
 func (l *Lab) stage(ctx context.Context, m made) error {
-	began := l.Now()
-	s, err := images.Create(l.Images)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
 	bios, err := os.ReadFile(ipxeBIOS)
 	if err != nil {
 		return err
@@ -154,6 +147,21 @@ func (l *Lab) stage(ctx context.Context, m made) error {
 	if err != nil {
 		return err
 	}
+	if err := l.stageAll(ctx, bios, root, m); err != nil {
+		return err
+	}
+	return os.Remove(m.root)
+}
+
+// stageAll stages first boot programs, what enrolls, rescue, what is installed, and one
+// that starts the machine's own disk.
+func (l *Lab) stageAll(ctx context.Context, bios, root []byte, m made) error {
+	began := l.Now()
+	s, err := images.Create(l.Images)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
 	enroll := map[booter.Platform]images.Boots{booter.BIOS: {Kernel: "vmlinuz", Initrds: []string{"initrd.img"}, Args: kernelArgs}, booter.X64: {EFI: "enroll.efi", Args: kernelArgs}}
 	files := map[string][]byte{"vmlinuz": m.kernel, "initrd.img": m.initrd, "enroll.efi": m.enroll}
 	var total int64
@@ -175,7 +183,7 @@ func (l *Lab) stage(ctx context.Context, m made) error {
 	}
 	l.root, l.boot = digest(root), digest(m.disk)
 	l.say("site", "staged", fmt.Sprintf("images ipxe, enroll, rescue, server and local, %d MiB in %.1f s", total>>20, l.Now().Sub(began).Seconds()))
-	return os.Remove(m.root)
+	return nil
 }
 
 func digest(b []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(b)) }
