@@ -162,7 +162,9 @@ func TestFullDisk(t *testing.T) {
 		"the root": func(l *Lab) error {
 			return os.WriteFile(filepath.Join(l.Dir, "root.img"), make([]byte, 1<<20), 0o600)
 		},
-		"an image": func(l *Lab) error { return l.stageAll(t.Context(), []byte("bios"), make([]byte, 1<<20), made{kernel: []byte("k"), initrd: []byte("i"), enroll: []byte("e"), disk: []byte("d"), loader: []byte("l")}) },
+		"an image": func(l *Lab) error {
+			return l.stageAll(t.Context(), []byte("bios"), make([]byte, 1<<20), made{kernel: []byte("k"), initrd: []byte("i"), enroll: []byte("e"), disk: []byte("d"), loader: []byte("l")})
+		},
 	} {
 		l := &Lab{Options: Options{Dir: filepath.Join(small, "lab"), Images: filepath.Join(small, "lab", "images"), Out: io.Discard, Now: time.Now}}
 		must(t, Folder(l.Dir))
