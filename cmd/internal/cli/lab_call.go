@@ -105,7 +105,7 @@ func (a *app) labPower() *cobra.Command {
 	for _, p := range panel.Powers() {
 		orders = append(orders, string(p))
 	}
-	c := a.labLeaf("power ORDER MACHINE", "Turn a machine's power on or off, cycle it, or push its reset or power button", "ingot lab power cycle m1 --out lab", func(ctx context.Context, l *hostSocket, words []string) error {
+	c := a.labLeaf("power ORDER MACHINE", "Change a machine's power: on, off (its plug), cycle, reset, or press (its power button)", "ingot lab power cycle m1 --out lab", func(ctx context.Context, l *hostSocket, words []string) error {
 		if !slices.Contains(orders, words[0]) {
 			return usage("power %s", quote(words[0])).then("want one of %s", strings.Join(orders, ", "))
 		}
@@ -123,7 +123,6 @@ func (a *app) labPower() *cobra.Command {
 		return a.printf("%s: %s done, its power is %s\n", clean(m.Name), words[0], power)
 	})
 	c.Args = exactly(2)
-	c.Long = c.Short + ".\n\noff pulls the plug; press pushes the power button, which does nothing unless what runs\nlistens; reset is the reset button."
 	c.ValidArgsFunction = cobra.FixedCompletions(orders, noFiles)
 	return c
 }

@@ -31,7 +31,7 @@ type BadKernel struct {
 
 // Error says what is wanted.
 func (e *BadKernel) Error() string {
-	return fmt.Sprintf("taking the kernel of %s: %v; want a whole Debian package with one kernel: apt-get download it again, without what is there", e.File, e.Err)
+	return fmt.Sprintf("taking the kernel of %s: %v; want a whole Debian package with one kernel: remove this one, and apt-get download it again", e.File, e.Err)
 }
 
 // Unwrap is what is wrong with it.
