@@ -82,6 +82,19 @@ func TestFolder(t *testing.T) {
 	}
 }
 
+// The daemons' configuration wants absolute paths, whatever --out was given.
+func TestRooted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	must(t, err)
+	if o := (Options{Dir: "lab", Images: "lab/images"}).rooted(); o.Dir != here+"/lab" || o.Images != here+"/lab/images" {
+		t.Errorf("%+v", o)
+	}
+	if o := (Options{Dir: "/x/lab"}).rooted(); o.Dir != "/x/lab" {
+		t.Errorf("%+v", o)
+	}
+}
+
 // deb is a Debian package with one file.
 func deb(t *testing.T, name string, body []byte) []byte {
 	var data bytes.Buffer

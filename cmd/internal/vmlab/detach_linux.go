@@ -27,6 +27,7 @@ const downWait = 40 * time.Second
 // lab's folder, where the other's log is, and returns when the other is
 // Ready. It calls started as soon as the other runs.
 func Detach(ctx context.Context, o Options, s Stay, started func()) (panel.Lab, error) {
+	o = o.rooted()
 	if err := errors.Join(s.Check(), o.check(thisHost())); err != nil {
 		return panel.Lab{}, err
 	}

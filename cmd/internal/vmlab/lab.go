@@ -73,6 +73,7 @@ func (l *Lab) say(who, what, detail string) {
 // Open makes the network and starts the site. The caller closes the lab. Where it
 // cannot be opened nothing runs, and the folder is gone, or has a report that says why.
 func Open(ctx context.Context, o Options) (*Lab, error) {
+	o = o.rooted()
 	l := &Lab{Options: o, began: o.Now()}
 	if err := l.check(thisHost()); err != nil {
 		return nil, err
@@ -96,6 +97,12 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 		}
 	}
 	return l, nil
+}
+
+// rooted has absolute paths, as the daemons want theirs.
+func (o Options) rooted() Options {
+	o.Dir, o.Images = absolute(o.Dir), absolute(o.Images)
+	return o
 }
 
 // making builds what the machines boot. Where that fails, the folder goes: nothing in it
