@@ -25,6 +25,7 @@ type Machine struct {
 	console *Console
 	cmd     *exec.Cmd
 	gone    chan struct{} // closed when the process has ended
+	said    *lastWords    // on standard error
 	boots   int
 
 	announced time.Duration // from power on to the first announce
@@ -72,7 +73,7 @@ func (m *Machine) On() error {
 	if err := cmd.Start(); err != nil {
 		return errors.Join(&Missing{"QEMU", "apt-get install qemu-system-x86"}, log.Close())
 	}
-	m.cmd, m.gone = cmd, make(chan struct{})
+	m.cmd, m.said, m.gone = cmd, said, make(chan struct{})
 	m.lab.say(m.Name, "power", "on, "+string(m.Boot))
 	gone := m.gone
 	m.lab.all.Go(func() {
@@ -184,6 +185,12 @@ func (m *Machine) failed(step string, err error) error {
 		f.Console = c.Tail(12)
 	}
 	if !m.Running() {
+		m.mu.Lock()
+		said := m.said
+		m.mu.Unlock()
+		if said != nil && said.String() != "" {
+			f.Err = fmt.Errorf("%w; QEMU said: %s", err, said)
+		}
 		return f
 	}
 	ctx, done := context.WithTimeout(context.Background(), qmpWait) // the step's own time may be over

@@ -170,6 +170,18 @@ func TestFailedKeepsTheScreen(t *testing.T) {
 	}
 }
 
+// A machine that QEMU did not even start says what QEMU said.
+func TestFailedHasTheLastWords(t *testing.T) {
+	m, _ := powered(t, nil)
+	close(m.gone)
+	m.said = &lastWords{}
+	_, _ = m.said.Write([]byte("qemu-system-x86_64: could not open 'tap0'\n"))
+	err := m.failed("power on", &NoPower{"m1"})
+	if n, ok := errors.AsType[*NoPower](err); !ok || n.Machine != "m1" || !strings.Contains(err.Error(), "turn it on first; QEMU said: qemu-system-x86_64: could not open 'tap0'") {
+		t.Errorf("%v", err)
+	}
+}
+
 // Whatever QEMU says, a conversation ends, and with an answer only where there was one.
 func FuzzMonitor(f *testing.F) {
 	for _, s := range []string{"", greeting + "\n", greeting + "\n{\"return\": {}, \"id\": 1}\n{\"event\": \"STOP\"}\r\n{\"return\": {\"status\": \"running\"}, \"id\": 2}\n", greeting + "\n{\"id\": 1, \"error\": {\"class\": \"c\", \"desc\": \"d\"}}\n", "{\"QMP\": 1, \"return\": 1}\n"} {

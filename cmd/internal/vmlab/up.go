@@ -87,6 +87,11 @@ func (l *Lab) power(ctx context.Context, s Stay) error {
 			return err
 		}
 	}
+	for _, m := range l.machines { // QEMU that does not like what it was given ends at once
+		if err := m.ask(ctx, func(*monitor) error { return nil }); err != nil {
+			return m.failed("power on", err)
+		}
+	}
 	return nil
 }
 
