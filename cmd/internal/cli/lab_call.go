@@ -62,7 +62,7 @@ func notUp(ctx context.Context, dir string, err error) error {
 	case !exists("."):
 		return &Refusal{"no lab is up in " + dir + ": there is no such folder", "start one with `ingot lab up`", "NOT_FOUND"}
 	case exists(panel.Report) && !exists(panel.Socket):
-		return &Refusal{"no lab is up in " + dir + ": it has gone down", "its report is " + filepath.Join(dir, panel.Report), "NOT_FOUND"}
+		return &Refusal{"no lab is up in " + dir + ": it has gone down, or never came up", "its report is " + filepath.Join(dir, panel.Report), "NOT_FOUND"}
 	case exists(panel.Socket):
 		return &Refusal{"no lab is up in " + dir + ": it was killed, and nothing of it runs (" + err.Error() + ")", "see " + filepath.Join(dir, panel.Log) + ", and start one with `ingot lab up` and another folder", "NOT_FOUND"}
 	}

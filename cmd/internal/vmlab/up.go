@@ -88,7 +88,11 @@ func (l *Lab) power(ctx context.Context, s Stay) error {
 		}
 	}
 	for _, m := range l.machines { // QEMU that does not like what it was given ends at once
-		if err := m.ask(ctx, func(*monitor) error { return nil }); err != nil {
+		err := m.ask(ctx, func(*monitor) error { return nil })
+		if _, off := errors.AsType[*NoPower](err); off {
+			err = errors.New("QEMU ended at once")
+		}
+		if err != nil {
 			return m.failed("power on", err)
 		}
 	}
