@@ -11,6 +11,7 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/internal/cli"
 	"github.com/ingotmetal/ingot/cmd/internal/vmlab"
+	"github.com/ingotmetal/ingot/cmd/internal/vmlab/panel"
 )
 
 // enter has a lab in a network namespace of its own, which is one of this program: run
@@ -29,7 +30,7 @@ func enter(ctx context.Context, run func() error) error {
 // labOptions are a lab's in this process.
 func labOptions(l cli.Lab) vmlab.Options {
 	return vmlab.Options{Dir: l.Dir, Bin: l.Bin, Kernel: l.Kernel, Images: filepath.Join(l.Dir, "images"), Firmware: vmlab.DebianFirmware(),
-		Out: os.Stdout, JSON: l.JSON, Now: time.Now, Entropy: rand.Reader, Dial: net.Dial}
+		Out: os.Stdout, JSON: l.JSON, Now: time.Now, Entropy: rand.Reader, Dial: net.Dial, Listen: net.Listen}
 }
 
 // runLab lives scenarios.
@@ -52,4 +53,25 @@ func runCuts(ctx context.Context, c cli.Cuts) error {
 		}
 		return err
 	})
+}
+
+// upLab starts a lab that outlives this process, as a process of this program, in which
+// it never returns.
+func upLab(ctx context.Context, l cli.LabUp) (panel.Lab, error) {
+	o, s := labOptions(l.Lab), vmlab.Stay{Machines: l.Machines, Way: vmlab.Boot(l.Way), For: l.For}
+	if !vmlab.Inside() {
+		return vmlab.Detach(ctx, o, s, l.Begins)
+	}
+	tell, err := vmlab.Ready()
+	if err != nil {
+		return panel.Lab{}, err
+	}
+	o.Made, o.JSON = true, false
+	if err := vmlab.Up(ctx, o, s, func(up panel.Lab) { tell(panel.Started{Lab: &up}) }); err != nil {
+		tell(panel.Started{Code: cli.CodeOf(err), Error: err.Error()})
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+	return panel.Lab{}, nil
 }

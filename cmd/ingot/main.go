@@ -40,7 +40,7 @@ func world() cli.World {
 	w.Demo = func(ctx context.Context, d cli.Demo) error {
 		return demo.Run(ctx, demoWorld(w.OutTerminal), demo.Options{Machines: d.Machines, JSON: d.JSON, Keep: d.Keep, Fault: demo.Fault(d.Fault)})
 	}
-	w.Lab, w.Cuts = runLab, runCuts
+	w.Lab, w.Cuts, w.LabUp = runLab, runCuts, upLab
 	if fd := int(os.Stdin.Fd()); term.IsTerminal(fd) {
 		w.Prompt = func(question string) ([]byte, error) { return prompt(fd, question) }
 	}

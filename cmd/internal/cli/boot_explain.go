@@ -50,7 +50,7 @@ type tried struct {
 func (a *app) bootExplain() *cobra.Command {
 	var h how
 	c := a.booterLeaf("explain", "Say what the booter here would answer to packets, and why", "ingot boot explain --packet discover.pcap --interface eth1",
-		func(ctx context.Context, b *booterSocket, _ []string) error {
+		func(ctx context.Context, b *hostSocket, _ []string) error {
 			packets, broken, err := a.packets(h)
 			if err != nil {
 				return err
@@ -143,7 +143,7 @@ func captured(raw []byte) (all []pcap.Datagram, broken, err error) {
 }
 
 // try asks the booter what it would do.
-func (b *booterSocket) try(ctx context.Context, d pcap.Datagram, h how) (tried, error) {
+func (b *hostSocket) try(ctx context.Context, d pcap.Datagram, h how) (tried, error) {
 	t := tried{Number: d.Number, Time: d.Time, Port: d.Dest.Port()}
 	if d.Source.IsValid() {
 		t.Source = d.Source.String()

@@ -21,7 +21,7 @@ const defaultBooter = "unix:/run/ingot/booterd.sock"
 const maxSaid = 1 << 20
 
 // booterLeaf is a verb that asks the booter on this host, and no server.
-func (a *app) booterLeaf(use, short, example string, run func(ctx context.Context, b *booterSocket, words []string) error) *cobra.Command {
+func (a *app) booterLeaf(use, short, example string, run func(ctx context.Context, b *hostSocket, words []string) error) *cobra.Command {
 	where := ""
 	c := a.leaf(use, short, example, func(c *cobra.Command, words []string) error {
 		if a.given.output == "name" {
@@ -39,21 +39,25 @@ func (a *app) booterLeaf(use, short, example string, run func(ctx context.Contex
 		defer done()
 		tr := &http.Transport{DialContext: dial}
 		defer tr.CloseIdleConnections()
-		return run(ctx, &booterSocket{where, base.String(), &http.Client{Transport: tr}}, words)
+		b := &hostSocket{where: where, base: base.String(), http: &http.Client{Transport: tr}, is: "booterd"}
+		b.away = b.unreachable
+		return run(ctx, b, words)
 	})
 	c.Flags().StringVar(&where, "booter", defaultBooter, "the `SOCKET` of the booter on this host")
 	return c
 }
 
-// booterSocket is a booter as its own host reaches it.
-type booterSocket struct {
+// hostSocket is a daemon as its own host reaches it: by a Unix socket.
+type hostSocket struct {
 	where, base string
 	http        *http.Client
+	is          string            // whose socket it should be
+	away        func(error) error // what to say where it cannot be asked
 }
 
-// ask calls a booter. body is sent as JSON where there is one, and the answer read into
+// ask calls a daemon. body is sent as JSON where there is one, and the answer read into
 // out.
-func (b *booterSocket) ask(ctx context.Context, method, path string, body, out any) error {
+func (b *hostSocket) ask(ctx context.Context, method, path string, body, out any) error {
 	var sent io.Reader
 	if body != nil {
 		sent = bytes.NewReader(must(body))
@@ -62,29 +66,38 @@ func (b *booterSocket) ask(ctx context.Context, method, path string, body, out a
 	if err != nil {
 		return usage("%v", err)
 	}
-	res, err := b.http.Do(req)
+	raw, err := b.bytes(req, maxSaid)
 	if err != nil {
-		return b.unreachable(err)
-	}
-	defer res.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(res.Body, maxSaid))
-	if err != nil {
-		return b.unreachable(err)
-	}
-	if res.StatusCode != http.StatusOK {
-		p := new(api.Problem)
-		if json.Unmarshal(raw, p) == nil && p.Name != "" {
-			return p
-		}
-		return &Refusal{b.where + " answers " + res.Status, "is it the socket of booterd?", "UNAVAILABLE"}
+		return err
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return &Refusal{b.where + " answers with what is not understood: " + err.Error(), "is it the socket of booterd, of this version?", "UNAVAILABLE"}
+		return &Refusal{b.where + " answers with what is not understood: " + err.Error(), "is it the socket of " + b.is + ", of this version?", "UNAVAILABLE"}
 	}
 	return nil
 }
 
-func (b *booterSocket) unreachable(err error) error {
+// bytes are what a daemon answers with, at most limit of them.
+func (b *hostSocket) bytes(req *http.Request, limit int64) ([]byte, error) {
+	res, err := b.http.Do(req)
+	if err != nil {
+		return nil, b.away(err)
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(res.Body, limit))
+	if err != nil {
+		return nil, b.away(err)
+	}
+	if res.StatusCode == http.StatusOK {
+		return raw, nil
+	}
+	p := new(api.Problem)
+	if json.Unmarshal(raw, p) == nil && p.Name != "" {
+		return nil, p
+	}
+	return nil, &Refusal{b.where + " answers " + res.Status, "is it the socket of " + b.is + "?", "UNAVAILABLE"}
+}
+
+func (b *hostSocket) unreachable(err error) error {
 	what := err
 	if dial, ok := errors.AsType[*net.OpError](err); ok {
 		what = dial.Err

@@ -82,7 +82,7 @@ func retry(err error, try int) (time.Duration, bool) {
 		return 0, false
 	}
 	better := explained(lost, Context{}) // a key that is not believed is no better in a second
-	return wait, better == error(lost) || codeOf(better) != "UNAUTHENTICATED"
+	return wait, better == error(lost) || CodeOf(better) != "UNAUTHENTICATED"
 }
 
 // pause waits, or returns ctx's error.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/internal/cli"
+	"github.com/ingotmetal/ingot/cmd/internal/vmlab/panel"
 )
 
 // fake is a server that counts what reaches it and answers what it is told.
@@ -79,7 +80,10 @@ func (f *fake) runIn(env map[string]string, stdin string, args ...string) ran {
 	code := cli.Run(f.t.Context(), cli.World{
 		Demo: func(context.Context, cli.Demo) error { return nil },
 		Lab:  func(context.Context, cli.Lab) error { return nil },
-		In:   strings.NewReader(stdin), Out: &out, Err: &errs,
+		LabUp: func(_ context.Context, l cli.LabUp) (panel.Lab, error) {
+			return panel.Lab{Dir: l.Dir, Server: "unix:" + l.Dir + "/ingotd.sock", KeyFile: l.Dir + "/full.key", Booter: "unix:" + l.Dir + "/booterd.sock", Ends: time.Now().Add(l.For), Machines: []panel.Machine{{Name: "m1", Way: l.Way, On: true}}}, nil
+		},
+		In: strings.NewReader(stdin), Out: &out, Err: &errs,
 		OutTerminal: env["TTY"] != "", ErrTerminal: env["TTY"] != "",
 		Env: func(name string) string {
 			if name == "HOME" {

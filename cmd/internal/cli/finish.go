@@ -37,7 +37,7 @@ func problem(err error) json.RawMessage {
 	if p, ok := errors.AsType[*api.Problem](err); ok {
 		return must(p)
 	}
-	p := api.NewProblem(codeOf(err), err.Error())
+	p := api.NewProblem(CodeOf(err), err.Error())
 	p.Status, p.Type = 0, ""
 	if e, ok := errors.AsType[*Usage](err); ok {
 		p.Detail, p.Next = e.What, e.Next
@@ -51,7 +51,8 @@ func problem(err error) json.RawMessage {
 	return must(p)
 }
 
-func codeOf(err error) string {
+// CodeOf is an error's wire name (API-3).
+func CodeOf(err error) string {
 	coded, ok := errors.AsType[interface {
 		error
 		Code() string

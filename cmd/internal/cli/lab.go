@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Lab is what `ingot lab run` is asked for.
+// Lab is what a new lab is made of, and what `ingot lab run` is asked for.
 type Lab struct {
 	Scenarios []string
 	Dir       string // a new folder for all of it
@@ -15,18 +15,10 @@ type Lab struct {
 	JSON      bool
 }
 
-// Cuts is what `ingot lab cuts` is asked for, beside what Lab says.
-type Cuts struct {
-	Lab
-	Way   string
-	First uint64
-	Seeds int
-}
-
 // labCommand has real machines under QEMU.
 func (a *app) labCommand() *cobra.Command {
 	c := &cobra.Command{Use: "lab", Short: "Real machines under QEMU, on a network of their own", RunE: a.bare, Args: a.noVerb}
-	c.AddCommand(a.labRun(), a.labCuts())
+	c.AddCommand(a.labRun(), a.labCuts(), a.labUp(), a.labList(), a.labPower(), a.labScreen(), a.labDown())
 	return c
 }
 
@@ -37,58 +29,34 @@ func (a *app) labRun() *cobra.Command {
 			if a.Lab == nil {
 				return usage("this program was built without the lab")
 			}
+			if err := a.labFiles(&l); err != nil {
+				return err
+			}
 			l.Scenarios = words
 			if len(words) == 0 {
 				l.Scenarios = []string{"uefi-pxe"}
-			}
-			if err := a.settle(&l); err != nil {
-				return err
 			}
 			ctx, done := context.WithCancel(c.Context())
 			defer done()
 			return a.Lab(ctx, l)
 		})
 	c.Args = between(0, 16)
-	a.labFlags(c, &l)
+	labFlags(c, &l)
 	return c
 }
 
-func (a *app) labCuts() *cobra.Command {
-	var l Cuts
-	c := a.leaf("cuts", "Cut the power of setups at moments that seeds draw, and see that all end right", "ingot lab cuts --seeds 30 --kernel linux-image-6.1.0-57-cloud-amd64.deb --bin bin --out cuts",
-		func(c *cobra.Command, _ []string) error {
-			if a.Cuts == nil {
-				return usage("this program was built without the lab")
-			}
-			if err := a.settle(&l.Lab); err != nil {
-				return err
-			}
-			ctx, done := context.WithCancel(c.Context())
-			defer done()
-			return a.Cuts(ctx, l)
-		})
-	c.Args = between(0, 0)
-	a.labFlags(c, &l.Lab)
-	f := c.Flags()
-	f.Uint64Var(&l.First, "first", 1, "the first seed `N`")
-	f.IntVar(&l.Seeds, "seeds", 30, "how many seeds `N`; those of the folder that ended right are not lived again")
-	f.StringVar(&l.Way, "way", "bios-ipxe", "how machines boot, `WAY`")
-	return c
-}
-
-// settle checks and completes what every lab is asked for.
-func (a *app) settle(l *Lab) error {
+// labFiles checks and completes what every new lab is given.
+func (a *app) labFiles(l *Lab) error {
 	if l.Kernel == "" || l.Dir == "" {
 		return usage("a lab has a kernel and a folder").then("give --kernel FILE and --out DIR")
 	}
-	l.JSON = a.structured()
-	l.Dir, l.Bin, l.Kernel = a.path(l.Dir), a.path(l.Bin), a.path(l.Kernel)
+	l.Dir, l.Bin, l.Kernel, l.JSON = a.path(l.Dir), a.path(l.Bin), a.path(l.Kernel), a.structured()
 	return nil
 }
 
-func (a *app) labFlags(c *cobra.Command, l *Lab) {
+func labFlags(c *cobra.Command, l *Lab) {
 	f := c.Flags()
 	f.StringVar(&l.Kernel, "kernel", "", "the kernel, a Debian package as a `FILE`")
 	f.StringVar(&l.Bin, "bin", "bin", "the `DIR` with ingotd, booterd and noded")
-	f.StringVar(&l.Dir, "out", "", "the folder `DIR` for all of it: report, consoles, packets, disks, logs")
+	f.StringVar(&l.Dir, "out", "", "the new folder `DIR` for all of it: report, consoles, packets, disks, logs")
 }

@@ -31,7 +31,7 @@ func (*silent) Code() string { return "INVALID_STATE" }
 // whySilentCommand says why the booter on this host does not answer a machine.
 func (a *app) whySilentCommand() *cobra.Command {
 	c := a.booterLeaf("why-silent MAC", "Say why the booter here does not answer a machine, and what would change it", "ingot why-silent "+sampleMAC,
-		func(ctx context.Context, b *booterSocket, words []string) error {
+		func(ctx context.Context, b *hostSocket, words []string) error {
 			mac, err := netboot.ParseMAC(words[0])
 			if err != nil {
 				return usage("%s is no MAC", quote(words[0])).then("write it as " + sampleMAC)

@@ -8,6 +8,8 @@ import (
 	"net"
 	"path/filepath"
 	"time"
+
+	"github.com/ingotmetal/ingot/cmd/internal/vmlab/panel"
 )
 
 // A World is all that the command line has of the outside. A main fills it.
@@ -34,6 +36,8 @@ type World struct {
 	Lab func(context.Context, Lab) error
 	// Cuts cuts the power of real machines; nil where the program has none.
 	Cuts func(context.Context, Cuts) error
+	// LabUp starts a lab that outlives this process; nil where the program has none.
+	LabUp func(context.Context, LabUp) (panel.Lab, error)
 }
 
 // Run carries out one command and returns its exit code.

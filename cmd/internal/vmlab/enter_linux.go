@@ -37,20 +37,30 @@ func Enter(ctx context.Context, in io.Reader, out, errs io.Writer) (int, error) 
 	cmd.WaitDelay = 20 * time.Second
 	cmd.Env = append(os.Environ(), outsideEnv+"="+namespace())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errs
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-	if os.Getuid() != 0 {
-		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
-	}
+	cmd.SysProcAttr = inside(&syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL})
 	err = cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode(), nil
 	}
 	if err != nil {
-		return 0, &Missing{"a network namespace", "run it as root, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1): " + err.Error()}
+		return 0, noNamespace(err)
 	}
 	return 0, nil
+}
+
+// inside has a process begin in namespaces of its own.
+func inside(a *syscall.SysProcAttr) *syscall.SysProcAttr {
+	a.Cloneflags = syscall.CLONE_NEWNET
+	if os.Getuid() != 0 {
+		a.Cloneflags |= syscall.CLONE_NEWUSER
+		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	return a
+}
+
+func noNamespace(err error) error {
+	return &Missing{"a network namespace", "run it as root, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1): " + err.Error()}
 }
 
 // dying is of a process that ends with this one.

@@ -6,6 +6,8 @@ import (
 	"context"
 	"io"
 	"syscall"
+
+	"github.com/ingotmetal/ingot/cmd/internal/vmlab/panel"
 )
 
 // Inside is for Linux.
@@ -13,7 +15,21 @@ func Inside() bool { return false }
 
 // Enter is for Linux.
 func Enter(context.Context, io.Reader, io.Writer, io.Writer) (int, error) {
-	return 0, &Missing{"Linux", "run it there: network namespaces and taps are the kernel's"}
+	return 0, onlyLinux()
+}
+
+func onlyLinux() error {
+	return &Missing{"Linux", "run it there: network namespaces and taps are the kernel's"}
+}
+
+// Detach is for Linux.
+func Detach(context.Context, Options, Stay, func()) (panel.Lab, error) {
+	return panel.Lab{}, onlyLinux()
+}
+
+// Ready is for Linux.
+func Ready() (func(panel.Started), error) {
+	return nil, onlyLinux()
 }
 
 func dying() *syscall.SysProcAttr { return nil }

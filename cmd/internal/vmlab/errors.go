@@ -23,6 +23,35 @@ func (e *Invalid) Error() string { return e.What + ": want " + e.Want }
 // Code is the error's wire name (API-3).
 func (*Invalid) Code() string { return "INVALID_INPUT" }
 
+// A BadKernel reports a file that no kernel can be taken from.
+type BadKernel struct {
+	File string
+	Err  error
+}
+
+// Error says what is wanted.
+func (e *BadKernel) Error() string {
+	return fmt.Sprintf("taking the kernel of %s: %v; want a whole Debian package with one kernel: remove this one, and apt-get download it again", e.File, e.Err)
+}
+
+// Unwrap is what is wrong with it.
+func (e *BadKernel) Unwrap() error { return e.Err }
+
+// Code is the error's wire name (API-3).
+func (*BadKernel) Code() string { return "INVALID_INPUT" }
+
+// An Exists reports a folder that is there already. A lab's folder is new, so that
+// nothing of another is taken for its own.
+type Exists struct{ Dir string }
+
+// Error says what to do.
+func (e *Exists) Error() string {
+	return "the folder " + e.Dir + " is there: give a new one, or remove it (after `ingot lab down`, if its lab is up)"
+}
+
+// Code is the error's wire name (API-3).
+func (*Exists) Code() string { return "CONFLICT" }
+
 // A Failed reports a step of a run that did not come to its end.
 type Failed struct {
 	Machine string // "" where it is the site's

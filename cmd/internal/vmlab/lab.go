@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 // Options are what a lab needs from outside. Fields without a comment are required.
 type Options struct {
 	Dir      string // a folder that is not there yet, and is kept afterwards
+	Made     bool   // the folder is there all the same, new: whoever started this made it
 	Bin      string // the folder with ingotd, booterd and noded
 	Kernel   string // a Debian package with a kernel
 	Images   string // the folder of staged images; empty ones are made
@@ -30,6 +29,7 @@ type Options struct {
 	Now      func() time.Time
 	Entropy  io.Reader // cryptographic
 	Dial     func(network, address string) (net.Conn, error)
+	Listen   func(network, address string) (net.Listener, error) // for a lab that stays up
 }
 
 // A Lab is a site with real machines. It is used by one goroutine, but for its
@@ -50,6 +50,7 @@ type Lab struct {
 	pin          string
 	root         string // digests of what is installed: the root, and what firmware starts
 	boot         string
+	failure      error // why it was abandoned
 }
 
 // A Moment is a line of the timeline.
@@ -72,42 +73,72 @@ func (l *Lab) say(who, what, detail string) {
 	fmt.Fprintf(l.Out, "%8.2f s  %-8s %-12s %s\n", m.Seconds, who, what, detail)
 }
 
-// Open makes the network and starts the site. The caller closes the lab.
+// Open makes the network and starts the site. The caller closes the lab. Where it
+// cannot be opened nothing runs, and the folder is gone, or has a report that says why.
 func Open(ctx context.Context, o Options) (*Lab, error) {
+	o = o.rooted()
 	l := &Lab{Options: o, began: o.Now(), at: local()}
-	if err := l.check(); err != nil {
+	if err := l.check(thisHost()); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(o.Dir, 0o700); errors.Is(err, fs.ErrExist) {
-		return nil, &Invalid{"the folder " + o.Dir + " is there", "a new one, or remove it"}
-	} else if err != nil {
-		return nil, &Failed{Step: "making the lab's folder", Err: err}
-	}
-	for _, step := range []func(context.Context) error{l.prepare, l.network, l.startPlane, l.signIn, l.policy, l.startBooter} {
-		if err := step(ctx); err != nil {
-			l.Close()
+	if !o.Made {
+		if err := Folder(o.Dir); err != nil {
 			return nil, err
+		}
+	}
+	if err := l.making(ctx, l.prepare); err != nil {
+		return nil, err
+	}
+	for _, s := range []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"making the network", l.network}, {"starting the control plane", l.startPlane}, {"signing in", l.signIn}, {"setting the site's policy", l.policy}, {"starting the booter", l.startBooter},
+	} {
+		if err := s.run(ctx); err != nil {
+			return nil, l.abandon(s.name, err)
 		}
 	}
 	return l, nil
 }
 
-// check looks for what the lab runs.
-func (l *Lab) check() error {
-	for name, debian := range map[string]string{"qemu-system-x86_64": "qemu-system-x86", "ip": "iproute2", "swtpm": "swtpm"} {
-		if _, err := exec.LookPath(name); err != nil {
-			return &Missing{name, "apt-get install " + debian}
-		}
-	}
-	for _, name := range []string{"ingotd", "booterd", "noded"} {
-		if _, err := os.Stat(filepath.Join(l.Bin, name)); err != nil {
-			return &Missing{name + " in " + l.Bin, buildNext(l.Bin)}
-		}
-	}
-	if _, err := os.Stat("/dev/net/tun"); err != nil {
-		return &Missing{"/dev/net/tun", "modprobe tun"}
+// rooted has absolute paths, as the daemons want theirs.
+func (o Options) rooted() Options {
+	o.Dir, o.Images = absolute(o.Dir), absolute(o.Images)
+	return o
+}
+
+// making builds what the machines boot. Where that fails, the folder goes: nothing in it
+// says more than the error.
+func (l *Lab) making(ctx context.Context, prepare func(context.Context) error) error {
+	if err := prepare(ctx); err != nil {
+		return errors.Join(opening("building what the machines boot", err), os.RemoveAll(l.Dir))
 	}
 	return nil
+}
+
+// Folder makes the folder of a lab, which is not there yet.
+func Folder(dir string) error {
+	switch err := os.Mkdir(dir, 0o700); {
+	case errors.Is(err, fs.ErrExist):
+		return &Exists{dir}
+	case errors.Is(err, fs.ErrNotExist):
+		return &Invalid{"the folder " + dir, "one whose parent is there"}
+	case err != nil:
+		return &Failed{Step: "making the lab's folder", Err: err}
+	}
+	return nil
+}
+
+// abandon ends a lab that is half made, and has its report say why.
+func (l *Lab) abandon(step string, err error) error {
+	l.failure = opening(step, err)
+	l.say("site", "failed", l.failure.Error())
+	l.Close()
+	if err := l.report(nil); err != nil {
+		l.say("site", "no report", err.Error()) // what led to it is told
+	}
+	return l.failure
 }
 
 // Close ends all that the lab started, the machines first.

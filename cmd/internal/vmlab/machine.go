@@ -20,10 +20,13 @@ type Machine struct {
 	lab *Lab
 	dir string
 
+	asks sync.Mutex // its monitor serves one at a time
+
 	mu      sync.Mutex
 	console *Console
 	cmd     *exec.Cmd
 	gone    chan struct{} // closed when the process has ended
+	said    *lastWords    // on standard error
 	boots   int
 	peak    int64 // of its process' memory, in MiB, in all its power cycles
 
@@ -82,7 +85,7 @@ func (m *Machine) On() error {
 		}
 		return errors.Join(&Missing{"QEMU", "apt-get install qemu-system-x86"}, log.Close())
 	}
-	m.cmd, m.gone = cmd, make(chan struct{})
+	m.cmd, m.said, m.gone = cmd, said, make(chan struct{})
 	m.lab.say(m.Name, "power", "on, "+string(m.Boot))
 	gone := m.gone
 	m.lab.all.Go(func() {
@@ -201,6 +204,7 @@ func (m *Machine) Await(ctx context.Context, texts ...string) (Line, error) {
 	}
 }
 
+// failed is the error of a step, with what the machine said and shows.
 func (m *Machine) failed(step string, err error) error {
 	if _, ok := errors.AsType[*Failed](err); ok {
 		return err
@@ -208,6 +212,23 @@ func (m *Machine) failed(step string, err error) error {
 	f := &Failed{Machine: m.Name, Step: step, Err: err, Next: "the whole console is in " + m.dir}
 	if c := m.Console(); c != nil {
 		f.Console = c.Tail(12)
+	}
+	if !m.Running() {
+		m.mu.Lock()
+		said := m.said
+		m.mu.Unlock()
+		if said != nil && said.String() != "" {
+			f.Err = fmt.Errorf("%w; QEMU said: %s", err, said)
+		}
+		return f
+	}
+	ctx, done := context.WithTimeout(context.Background(), qmpWait) // the step's own time may be over
+	defer done()
+	if why := m.stopped(ctx); why != "" {
+		f.Err = fmt.Errorf("%w; %s", err, why)
+	}
+	if m.keepScreen(ctx) == nil {
+		f.Next += ", its screen is " + m.screenFile()
 	}
 	return f
 }

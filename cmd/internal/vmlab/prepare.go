@@ -64,16 +64,16 @@ func (l *Lab) prepare(ctx context.Context) error {
 func (l *Lab) build() (m made, err error) {
 	deb, err := os.Open(l.Kernel)
 	if err != nil {
-		return m, &Missing{"a kernel package", "apt-get download what linux-image-cloud-amd64 depends on, and name it with --kernel (" + err.Error() + ")"}
+		return m, err
 	}
 	defer deb.Close()
 	kernel, err := imagebuild.FromPackage(deb)
 	if err != nil {
-		return m, err
+		return m, &BadKernel{l.Kernel, err}
 	}
 	noded, err := os.ReadFile(filepath.Join(l.Bin, "noded"))
 	if err != nil {
-		return m, &Missing{"noded in " + l.Bin, buildNext(l.Bin)}
+		return m, err
 	}
 	m.kernel, m.noded = kernel.Image, len(noded)
 	if m.initrd, _, err = (imagebuild.Enroll{Kernel: kernel, Noded: noded}).Initrd(); err != nil {
@@ -94,10 +94,10 @@ func (l *Lab) build() (m made, err error) {
 // signed makes what UEFI starts, signed with the key that Debian's firmware trusts.
 func (m *made) signed(kernel imagebuild.Kernel) error {
 	files := map[string][]byte{}
-	for path, debian := range map[string]string{stubFile: "systemd-boot-efi", snakeoilKey: "ovmf", snakeoilCert: "ovmf", ipxeUEFI: "ipxe"} {
+	for _, path := range []string{stubFile, snakeoilKey, snakeoilCert, ipxeUEFI} {
 		raw, err := os.ReadFile(path)
 		if err != nil {
-			return &Missing{path, "apt-get install " + debian}
+			return err
 		}
 		files[path] = raw
 	}
@@ -140,23 +140,31 @@ func buildNext(bin string) string {
 	return "CGO_ENABLED=0 go build -trimpath -o " + bin + " ./cmd/ingotd ./cmd/booterd ./cmd/noded"
 }
 
-// stage stages the images: first boot programs, what enrolls, rescue, what is
-// installed, and one that starts the machine's own disk.
+// stage stages the images.
 func (l *Lab) stage(ctx context.Context, m made) error {
+	bios, err := os.ReadFile(ipxeBIOS)
+	if err != nil {
+		return err
+	}
+	root, err := os.ReadFile(m.root)
+	if err != nil {
+		return err
+	}
+	if err := l.stageAll(ctx, bios, root, m); err != nil {
+		return err
+	}
+	return os.Remove(m.root)
+}
+
+// stageAll stages first boot programs, what enrolls, rescue, what is installed, and one
+// that starts the machine's own disk.
+func (l *Lab) stageAll(ctx context.Context, bios, root []byte, m made) error {
 	began := l.Now()
 	s, err := images.Create(l.Images)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	bios, err := os.ReadFile(ipxeBIOS)
-	if err != nil {
-		return &Missing{ipxeBIOS, "apt-get install ipxe"}
-	}
-	root, err := os.ReadFile(m.root)
-	if err != nil {
-		return err
-	}
 	enroll := map[booter.Platform]images.Boots{booter.BIOS: {Kernel: "vmlinuz", Initrds: []string{"initrd.img"}, Args: kernelArgs}, booter.X64: {EFI: "enroll.efi", Args: kernelArgs}}
 	files := map[string][]byte{"vmlinuz": m.kernel, "initrd.img": m.initrd, "enroll.efi": m.enroll}
 	var total int64
@@ -179,7 +187,7 @@ func (l *Lab) stage(ctx context.Context, m made) error {
 	}
 	l.root, l.boot = digest(root), digest(m.disk)
 	l.say("site", "staged", fmt.Sprintf("images ipxe, enroll, rescue, server and local, %d MiB in %.1f s", total>>20, l.Now().Sub(began).Seconds()))
-	return os.Remove(m.root)
+	return nil
 }
 
 func digest(b []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(b)) }

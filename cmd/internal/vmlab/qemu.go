@@ -61,8 +61,8 @@ func DebianFirmware() Firmware {
 // dumped is how many bytes of each packet are kept: enough for DHCP.
 const dumped = 700
 
-// args are QEMU's. The files of this machine's own are in dir: its firmware's variables
-// and its packets.
+// args are QEMU's. The files of this machine's own are in dir: its firmware's variables,
+// its packets and the socket of its monitor.
 func (s Spec) args(f Firmware, dir string) []string {
 	a := []string{"-nodefaults", "-no-user-config", "-name", s.Name, "-display", "none", "-vga", "std", "-smp", "1", "-m", strconv.Itoa(s.Memory), "-cpu", "max",
 		"-accel", "tcg,thread=multi", "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
@@ -71,6 +71,7 @@ func (s Spec) args(f Firmware, dir string) []string {
 	a = append(a, s.firmware(f, dir)...)
 	a = append(a, "-netdev", "tap,id=n0,ifname="+s.Tap+",script=no,downscript=no,vnet_hdr=off", "-device", s.card())
 	a = append(a, "-object", "filter-dump,id=f0,netdev=n0,maxlen="+strconv.Itoa(dumped)+",file="+filepath.Join(dir, "packets.pcap"))
+	a = append(a, "-qmp", "unix:"+monitorFile(dir)+",server=on,wait=off")
 	a = append(a, "-device", "qemu-xhci,id=xhci")
 	for i, d := range s.Drives {
 		a = append(a, d.args(i)...)

@@ -20,7 +20,7 @@ func TestArguments(t *testing.T) {
 		s.Boot = way
 		line := strings.Join(s.args(DebianFirmware(), "dir"), " ")
 		for _, w := range append(want, "ifname=tap0", "bootindex=0,mac=52:54:00:1a:b0:01", "nvme,drive=d0,serial=A1,bootindex=1", "usb-storage,bus=xhci.0,removable=on,drive=d1,serial=B2,bootindex=2",
-			"ide-hd,drive=d2,serial=C3,bootindex=3", "uuid=1ab00000-0000-4000-8000-000000000001,serial=LAB0001", "tpm-crb", "dir/packets.pcap") {
+			"ide-hd,drive=d2,serial=C3,bootindex=3", "uuid=1ab00000-0000-4000-8000-000000000001,serial=LAB0001", "tpm-crb", "dir/packets.pcap", "unix:dir/qmp.sock,server=on") {
 			if !strings.Contains(line, w) {
 				t.Errorf("%s: no %q in %s", way, w, line)
 			}

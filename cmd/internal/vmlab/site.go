@@ -119,7 +119,7 @@ func (l *Lab) startPlane(ctx context.Context) error {
 	}
 	out, err := exec.CommandContext(ctx, filepath.Join(l.Bin, "ingotd"), "pin", "-c", p.file).CombinedOutput()
 	if err != nil {
-		return &Failed{Step: "ingotd pin", Err: err, Console: []string{strings.TrimSpace(string(out))}}
+		return &Failed{Step: "ingotd pin", Err: err, Console: strings.Split(strings.TrimSpace(string(out)), "\n")}
 	}
 	l.pin, l.plane = strings.TrimSpace(string(out)), p
 	l.host = &api.Client{Base: "http://ingotd", HTTP: l.unix(c.Listen.Unix)}
