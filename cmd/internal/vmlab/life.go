@@ -49,7 +49,7 @@ func (l *Lab) Life(ctx context.Context, m *Machine) error {
 		{"approving its setup", time.Minute, func(ctx context.Context) error { return l.approve(ctx, m) }},
 		{"its setup", setupWait, func(ctx context.Context) error { return l.rests(ctx, m, "approved") }},
 		{"its boot as a machine of the site", announceWait, func(ctx context.Context) error { return l.shown(ctx, m) }},
-		{"looking at its disk", time.Minute, func(ctx context.Context) error { return l.checkDisk(ctx, m) }},
+		{"looking at its disk", time.Minute, func(ctx context.Context) error { return l.checkDisk(ctx, m, m.Drives[0].Path) }},
 		{"its boot into rescue", announceWait, func(ctx context.Context) error { return l.rescue(ctx, m) }},
 		{"shutting it out", time.Minute, func(ctx context.Context) error { return l.sendBack(ctx, m) }},
 		{"its second announce", announceWait, func(ctx context.Context) error { return l.again(ctx, m) }},
@@ -96,8 +96,11 @@ func (l *Lab) announces(ctx context.Context, m *Machine) error {
 }
 
 // wish is what the operator wants on a machine's first disk.
-func (m *Machine) wish() api.SetupRequest {
-	return api.SetupRequest{Hostname: m.Name, Layout: disklayout.Request{Layout: disklayout.GPT, Image: m.lab.root, Boot: m.lab.boot, Disks: []disklayout.Selector{{Serial: m.Drives[0].Serial}}, ESP: 64 << 20, Root: 512 << 20}}
+func (m *Machine) wish() api.SetupRequest { return m.wishOn(m.Drives[0].Serial) }
+
+// wishOn is what the operator wants on a disk of some serial.
+func (m *Machine) wishOn(serial string) api.SetupRequest {
+	return api.SetupRequest{Hostname: m.Name, Layout: disklayout.Request{Layout: disklayout.GPT, Image: m.lab.root, Boot: m.lab.boot, Disks: []disklayout.Selector{{Serial: serial}}, ESP: 64 << 20, Root: 512 << 20}}
 }
 
 // approve looks at the plan, and approves what it saw.

@@ -25,12 +25,15 @@ type Machine struct {
 	gone    chan struct{} // closed when the process has ended
 	boots   int
 
+	plugged int               // disks that came while it ran
+	backs   map[string]string // by the device, the back end of one that came and is there
+
 	announced time.Duration // from power on to the first announce
 }
 
 // newMachine makes a machine's folder, with firmware variables of its own.
 func (l *Lab) newMachine(s Spec) (*Machine, error) {
-	m := &Machine{Spec: s, lab: l, dir: filepath.Join(l.Dir, s.Name)}
+	m := &Machine{Spec: s, lab: l, dir: filepath.Join(l.Dir, s.Name), backs: map[string]string{}}
 	if err := os.MkdirAll(m.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -57,6 +60,7 @@ func (m *Machine) On() error {
 		}
 	}
 	m.boots++
+	clear(m.backs)
 	log, err := os.Create(m.consoleFile(m.boots))
 	if err != nil {
 		return err
@@ -148,8 +152,13 @@ func (m *Machine) Console() *Console {
 
 // Await waits until the console shows a text, and returns the line.
 func (m *Machine) Await(ctx context.Context, texts ...string) (Line, error) {
+	return m.await(ctx, 0, texts...)
+}
+
+// await looks at the lines since a number that the console gave.
+func (m *Machine) await(ctx context.Context, since int, texts ...string) (Line, error) {
 	c := m.Console()
-	for since := 0; ; {
+	for {
 		lines, next, changed := c.Lines(since)
 		since = next
 		for _, l := range lines {

@@ -73,7 +73,7 @@ func (l *Lab) build() (m made, err error) {
 	if err != nil {
 		return m, &Missing{"noded in " + l.Bin, buildNext(l.Bin)}
 	}
-	m.kernel = kernel.Image
+	m.kernel, l.usb = kernel.Image, kernel.Modules.Has("usb_storage")
 	if m.initrd, _, err = (imagebuild.Enroll{Kernel: kernel, Noded: noded}).Initrd(); err != nil {
 		return m, err
 	}

@@ -44,6 +44,7 @@ type Spec struct {
 	Boot   Boot
 	Memory int // MiB
 	Drives []Drive
+	Ports  int    // of the NVMe disks, the first ones, how many can be pulled while it runs
 	TPM    string // path of swtpm's socket; "" is none
 }
 
@@ -72,8 +73,14 @@ func (s Spec) args(f Firmware, dir string) []string {
 	a = append(a, "-netdev", "tap,id=n0,ifname="+s.Tap+",script=no,downscript=no,vnet_hdr=off", "-device", s.card())
 	a = append(a, "-object", "filter-dump,id=f0,netdev=n0,maxlen="+strconv.Itoa(dumped)+",file="+filepath.Join(dir, "packets.pcap"))
 	a = append(a, "-device", "qemu-xhci,id=xhci")
+	if s.Ports > 0 {
+		a = append(a, "-qmp", "unix:"+s.plugs(dir)+",server=on,wait=off")
+	}
+	for i := range s.Ports {
+		a = append(a, "-device", fmt.Sprintf("pcie-root-port,id=%s,chassis=%d,slot=%d", portName(i), i+1, i+1))
+	}
 	for i, d := range s.Drives {
-		a = append(a, d.args(i)...)
+		a = append(a, d.args(i, s.Ports)...)
 	}
 	if s.TPM != "" {
 		a = append(a, "-chardev", "socket,id=tpm,path="+s.TPM, "-tpmdev", "emulator,id=tpm0,chardev=tpm", "-device", "tpm-crb,tpmdev=tpm0")
@@ -107,7 +114,12 @@ func (s Spec) card() string {
 	return card + ",romfile="
 }
 
-func (d Drive) args(n int) []string {
+// portName is a PCIe port's, and slot that of the disk in it.
+func portName(n int) string { return fmt.Sprint("port", n) }
+func slot(n int) string     { return fmt.Sprint("disk", n) }
+
+// args are those of a machine's nth disk; the first ones are in ports.
+func (d Drive) args(n, ports int) []string {
 	id := fmt.Sprint("d", n)
 	back := []string{"-drive", "if=none,format=raw,discard=unmap,id=" + id + ",file=" + d.Path}
 	index := ",bootindex=" + strconv.Itoa(n+1)
@@ -116,6 +128,9 @@ func (d Drive) args(n int) []string {
 		return append(back, "-device", "usb-storage,bus=xhci.0,removable=on,drive="+id+",serial="+d.Serial+index)
 	case SATA:
 		return append(back, "-device", "ide-hd,drive="+id+",serial="+d.Serial+index)
+	}
+	if n < ports {
+		index += ",id=" + slot(n) + ",bus=" + portName(n)
 	}
 	return append(back, "-device", "nvme,drive="+id+",serial="+d.Serial+index)
 }

@@ -44,12 +44,11 @@ func (l *Lab) report(results []Result) error {
 		Began    string
 		Site     []Moment
 		Machines []shownMachine
-	}{Began: l.began.UTC().Format("2006-01-02 15:04:05 MST"), Site: of(moments, "site")}
+		Results  []Result
+	}{Results: results, Began: l.began.UTC().Format("2006-01-02 15:04:05 MST"), Site: of(moments, "site")}
 	for _, m := range l.machines {
 		s := shownMachine{Spec: m.Spec, Moments: of(moments, m.Name)}
-		if i := slices.IndexFunc(results, func(r Result) bool { return r.Machine == m.Name }); i >= 0 {
-			s.Result = results[i]
-		}
+		s.Result = resultOf(results, m.Name)
 		for n := 1; n <= m.boots; n++ {
 			text, err := os.ReadFile(m.consoleFile(n))
 			if err != nil {
@@ -68,6 +67,16 @@ func (l *Lab) report(results []Result) error {
 		return err
 	}
 	return errors.Join(os.WriteFile(filepath.Join(l.Dir, "report.json"), append(raw, '\n'), 0o600), os.WriteFile(filepath.Join(l.Dir, "report.html"), []byte(b.String()), 0o600))
+}
+
+// resultOf is the first of a machine's results that failed, else its first.
+func resultOf(results []Result, machine string) (r Result) {
+	for _, o := range results {
+		if o.Machine == machine && (r.Machine == "" || r.Error == "" && o.Error != "") {
+			r = o
+		}
+	}
+	return r
 }
 
 func of(all []Moment, who string) (out []Moment) {

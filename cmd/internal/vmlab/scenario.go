@@ -21,6 +21,7 @@ func scenarios() []scenario {
 		{string(HTTP), "UEFI HTTP boot", life(HTTP)},
 		{string(BIOS), "BIOS with the iPXE ROM of the network card", life(BIOS)},
 		{string(Secure), "UEFI with Secure Boot, PXE over IPv4", life(Secure)},
+		{"guards", "what would destroy another's data is refused before the first write", guards},
 	}
 }
 
