@@ -122,7 +122,7 @@ func (l *Lab) swappedOff(ctx context.Context, m *Machine) error {
 		return err
 	}
 	l.say(m.Name, "refused", "the site: "+row.LastSetupError)
-	return says(row.LastSetupError, "another agent key than the approved one")
+	return says(row.LastSetupError, "another agent key")
 }
 
 // serialDecides sets up the disk of a serial, which has a kernel name by now; every

@@ -143,7 +143,7 @@ func (l *Lab) refusesChanged(ctx context.Context, m *Machine, drives []Drive, do
 			return fmt.Errorf("the approval itself is refused: %w", err)
 		}
 		l.say(m.Name, "approve", "ada approves plan "+p.Digest[:16]+", which was shown before the disks changed")
-		if err := l.rests(ctx, m, "awaiting_setup"); err != nil {
+		if err := l.rests(ctx, m, "awaiting_setup", "approved"); err != nil {
 			return err
 		}
 		row, err := l.row(ctx, m, "awaiting_setup")

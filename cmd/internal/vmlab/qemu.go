@@ -3,6 +3,7 @@ package vmlab
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -80,6 +81,11 @@ func (s Spec) args(f Firmware, dir string) []string {
 		a = append(a, "-device", fmt.Sprintf("pcie-root-port,id=%s,chassis=%d,slot=%d", portName(i), i+1, i+1))
 	}
 	for i, d := range s.Drives {
+		twin := slices.ContainsFunc(s.Drives[:i], func(o Drive) bool { return o.Bus == d.Bus && o.Serial == d.Serial })
+		if twin && d.Bus == NVMe {
+			a = append(a, s.twin(i)...)
+			continue
+		}
 		a = append(a, d.args(i, s.Ports)...)
 	}
 	if s.TPM != "" {
@@ -112,6 +118,16 @@ func (s Spec) card() string {
 		return card
 	}
 	return card + ",romfile="
+}
+
+// twin are the arguments of an NVMe disk whose serial another one has. QEMU names an NVM
+// subsystem by the serial, and Linux takes one disk of each and none of its twins: a twin
+// has a subsystem of another name.
+func (s Spec) twin(n int) []string {
+	id := strconv.Itoa(n)
+	return []string{"-drive", "if=none,format=raw,discard=unmap,id=d" + id + ",file=" + s.Drives[n].Path, "-device", "nvme-subsys,id=subsystem" + id + ",nqn=twin" + id,
+		"-device", "nvme,id=twin" + id + ",serial=" + s.Drives[n].Serial + ",subsys=subsystem" + id,
+		"-device", "nvme-ns,drive=d" + id + ",bus=twin" + id + ",nsid=1,uuid=" + s.UUID}
 }
 
 // portName is a PCIe port's, and slot that of the disk in it.

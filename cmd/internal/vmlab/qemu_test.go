@@ -45,6 +45,21 @@ func TestPorts(t *testing.T) {
 	}
 }
 
+// An NVMe disk with the serial of another one has a subsystem of its own; other buses
+// have none.
+func TestTwins(t *testing.T) {
+	s := Spec{Boot: BIOS, UUID: "u", Drives: []Drive{{"a.img", "A1", NVMe}, {"b.img", "B2", NVMe}, {"c.img", "A1", NVMe}, {"d.img", "A1", USB}}}
+	line := strings.Join(s.args(Firmware{}, "dir"), " ")
+	for _, w := range []string{"nvme,drive=d0,serial=A1", "nvme,drive=d1,serial=B2", "nvme-subsys,id=subsystem2,nqn=twin2", "nvme,id=twin2,serial=A1,subsys=subsystem2", "nvme-ns,drive=d2,bus=twin2", "drive=d3,serial=A1"} {
+		if !strings.Contains(line, w) {
+			t.Errorf("no %q in %s", w, line)
+		}
+	}
+	if strings.Count(line, "nvme-subsys") != 1 {
+		t.Error(line)
+	}
+}
+
 func TestScenarios(t *testing.T) {
 	if all, err := known(Scenarios()); err != nil || len(all) != len(Scenarios()) {
 		t.Error(err)
