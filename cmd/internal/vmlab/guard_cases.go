@@ -14,6 +14,9 @@ import (
 	"github.com/ingotmetal/ingot/disklayout"
 )
 
+// smallerSize is enough for what is asked for, so that the size itself is not the reason.
+const smallerSize = 768 << 20
+
 // caseWait is what a case may take: it may wait for a boot, a look at the disks and a
 // setup.
 const caseWait = announceWait + setupWait
@@ -159,7 +162,7 @@ func (l *Lab) guardPlugs(ctx context.Context) ([]Result, error) {
 	return l.cases(ctx, m, []step{
 		{"a USB disk of the same serial", caseWait, func(ctx context.Context) error { return l.usbTwin(ctx, m) }},
 		{"a smaller disk than approved", caseWait, func(ctx context.Context) error {
-			return l.replaced(ctx, m, "smaller", 768<<20, nil, "disk_changed", "size")
+			return l.replaced(ctx, m, "smaller", smallerSize, nil, "disk_changed", fmt.Sprintf("size %d, was %d", smallerSize, guardedSize))
 		}},
 		{"a file system since the plan", caseWait, func(ctx context.Context) error {
 			return l.replaced(ctx, m, "used", guardedSize, putExt4, "foreign_signature", "ext4 "+foreignLabel)
