@@ -1,6 +1,10 @@
 package disklayout
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Verify is what a node asks of an approved plan before it writes (SET-14,
 // DISK-3): the plan is of this server and is the one that its digest names, and
@@ -39,10 +43,8 @@ func (p *Plan) Verify(disks []Disk, stamp Stamp) error {
 
 // still refuses a disk that is not what it was, or holds what was not there.
 func (d *seen) still(w *Written, stamp Stamp) error {
-	now := d.written(nil)
-	if now.WWN != w.WWN || now.Model != w.Model || now.Size != w.Size || now.Transport != w.Transport ||
-		now.LogicalSector != w.LogicalSector || now.PhysicalSector != w.PhysicalSector || rotation(now.Rotational) != rotation(w.Rotational) {
-		return refuse(DiskChanged, d, "its WWN, model, size, sectors, rotation or transport is another than in the plan")
+	if why := w.changed(d.written(nil)); len(why) > 0 {
+		return refuse(DiskChanged, d, "it is another than in the plan: "+strings.Join(why, ", "))
 	}
 	for _, sig := range d.signatures() {
 		_, resumed := stamp.owns(sig.Stamp)
@@ -52,3 +54,22 @@ func (d *seen) still(w *Written, stamp Stamp) error {
 	}
 	return nil
 }
+
+// changed tells in what a disk is another than it was, but for what is on it.
+func (w *Written) changed(now Written) (why []string) {
+	for _, f := range []struct{ what, now, was string }{
+		{"model", now.Model, w.Model}, {"WWN", now.WWN, w.WWN}, {"transport", now.Transport, w.Transport},
+		{"size", fmt.Sprint(now.Size), fmt.Sprint(w.Size)},
+		{"logical sector", fmt.Sprint(now.LogicalSector), fmt.Sprint(w.LogicalSector)},
+		{"physical sector", fmt.Sprint(now.PhysicalSector), fmt.Sprint(w.PhysicalSector)},
+		{"rotation", turns(now.Rotational), turns(w.Rotational)},
+	} {
+		if f.now != f.was {
+			why = append(why, fmt.Sprintf("%s %s, was %s", f.what, or(plain(f.now), "none"), or(plain(f.was), "none")))
+		}
+	}
+	return why
+}
+
+// turns is a rotation for people.
+func turns(b *bool) string { return [...]string{"unknown", "no", "yes"}[rotation(b)] }

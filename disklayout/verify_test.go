@@ -1,7 +1,9 @@
 package disklayout_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ingotmetal/ingot/disklayout"
@@ -55,6 +57,17 @@ func TestVerify(t *testing.T) {
 	plan.Table.Parts = slices.Clone(plan.Table.Parts)
 	plan.Table.Parts[1].Last++
 	refused(t, disklayout.PlanChanged, disklayout.Plan{}, plan.Verify([]disklayout.Disk{before}, stamp()))
+}
+
+// A disk that is another says in what.
+func TestVerifySaysWhatChanged(t *testing.T) {
+	plan := mustPlan(t, onOne("S1"), ssd("S1"))
+	was := plan.Disks[0]
+	err := plan.Verify([]disklayout.Disk{with(ssd("S1"), func(d *disklayout.Disk) { d.Size, d.WWN, d.Rotational = was.Size-4096, "", nil })}, disklayout.Stamp{Server: plan.Server, Epoch: 8})
+	want := fmt.Sprintf("it is another than in the plan: WWN none, was %s, size %d, was %d, rotation unknown, was no (SET-14)", was.WWN, was.Size-4096, was.Size)
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
 }
 
 // TestResumed: what the running attempt wrote itself neither dies nor refuses;

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,9 +67,9 @@ func attribute(sys fs.FS, dir, file string) string {
 	return strings.Trim(string(raw), " \t\r\n\x00")
 }
 
-// serial is that of NVMe and some SCSI (device/serial), of virtio (serial), or of
-// the vital product data page 80h of SCSI: type, page, two bytes of length, and
-// the serial (SPC-4, 7.8.17).
+// serial is that of NVMe and some SCSI (device/serial), of virtio (serial), of the
+// vital product data page 80h of SCSI: type, page, two bytes of length, and the serial
+// (SPC-4, 7.8.17), or that of the USB device.
 func serial(sys fs.FS, dir string) string {
 	for _, file := range []string{"device/serial", "serial"} {
 		if s := attribute(sys, dir, file); s != "" {
@@ -77,10 +78,28 @@ func serial(sys fs.FS, dir string) string {
 	}
 	raw, err := fs.ReadFile(sys, path.Join(dir, "device/vpd_pg80"))
 	if err != nil || len(raw) < 4 || raw[1] != 0x80 {
-		return ""
+		return usbSerial(sys, dir)
 	}
 	n := int(raw[2])<<8 | int(raw[3])
 	return strings.Trim(string(raw[4:4+min(n, len(raw)-4)]), " \t\r\n\x00")
+}
+
+// usbInterface is the part of a path in sysfs that is an interface of a USB device, the
+// folder above (USB in Linux: bus, ports, configuration, interface).
+var usbInterface = regexp.MustCompile(`/\d+-[\d.]+:\d+\.\d+/`)
+
+// usbSerial is of the USB device that a disk is in. Linux asks disks behind usb-storage
+// for no vital product data; without this a twin on USB would be one that nobody sees.
+func usbSerial(sys fs.FS, dir string) string {
+	link, err := fs.ReadLink(sys, dir)
+	if err != nil {
+		return ""
+	}
+	at := usbInterface.FindAllStringIndex(link, -1)
+	if len(at) == 0 {
+		return ""
+	}
+	return attribute(sys, path.Join(path.Dir(dir), link[:at[len(at)-1][0]]), "serial")
 }
 
 // wwn is a world-wide name: one that a vendor's T10 text stands for is none.

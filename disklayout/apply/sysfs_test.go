@@ -53,6 +53,29 @@ func machine() fstest.MapFS {
 	})
 }
 
+// A disk behind usb-storage has the serial of the USB device that it is in, and not of
+// the hub before it.
+func TestSerialOnUSB(t *testing.T) {
+	const hub = "devices/pci0000:00/0000:00:14.0/usb2/2-1"
+	sys := sysfs(map[string]map[string]string{
+		"sda": files("pci0000:00/0000:00:14.0/usb2/2-1/2-1.4/2-1.4:1.0/host6/target6:0:0/6:0:0:0", nil),
+		"sdb": files("pci0000:00/0000:00:14.0/usb2/2-1/2-1.3/2-1.3:1.0/host7/target7:0:0/7:0:0:0", map[string]string{"device/vpd_pg80": "\x00\x80\x00\x02D1"}),
+		"sdc": files("pci0000:00/0000:00:14.0/usb2/2-1/2-1.2/2-1.2:1.0/host8/target8:0:0/8:0:0:0", nil),
+	})
+	for dir, serial := range map[string]string{hub: "HUB", hub + "/2-1.4": " S1\n", hub + "/2-1.3": "USB3"} {
+		sys[dir+"/serial"] = &fstest.MapFile{Data: []byte(serial)}
+	}
+	sources, err := apply.Blocks(sys, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"S1", "D1", ""} {
+		if d, err := sources[i].Identity(); err != nil || d.Serial != want || d.Transport != "usb" {
+			t.Errorf("%+v, %v, want serial %q", d, err, want)
+		}
+	}
+}
+
 func TestSysfsSaysWhatADiskIs(t *testing.T) {
 	sources, err := apply.Blocks(machine(), "")
 	if err != nil {

@@ -15,7 +15,9 @@ import (
 type need struct{ what, debian string }
 
 // programs are what the lab runs.
-func programs() []need { return []need{{"qemu-system-x86_64", "qemu-system-x86"}, {"ip", "iproute2"}, {"swtpm", "swtpm"}} }
+func programs() []need {
+	return []need{{"qemu-system-x86_64", "qemu-system-x86"}, {"ip", "iproute2"}, {"swtpm", "swtpm"}}
+}
 
 // files are what the lab reads.
 func (f Firmware) files() (out []need) {

@@ -36,7 +36,7 @@ func TestMissing(t *testing.T) {
 	for _, n := range append(programs(), o.Firmware.files()...) {
 		all[n.what] = "apt-get install " + n.debian
 	}
-	if len(all) != 16 {
+	if len(all) != 17 {
 		t.Errorf("%d things are needed", len(all))
 	}
 	for what, next := range all {
@@ -176,7 +176,7 @@ func TestFullDisk(t *testing.T) {
 			return os.WriteFile(filepath.Join(l.Dir, "root.img"), make([]byte, 1<<20), 0o600)
 		},
 		"an image": func(l *Lab) error {
-			return l.stageAll(t.Context(), []byte("bios"), make([]byte, 1<<20), made{kernel: []byte("k"), initrd: []byte("i"), enroll: []byte("e"), disk: []byte("d"), loader: []byte("l")})
+			return l.stageAll(t.Context(), []byte("bios"), make([]byte, 1<<20), made{kernel: []byte("k"), initrd: []byte("i"), enroll: []byte("e"), disk: []byte("d"), loader: []byte("l"), unsigned: []byte("u")})
 		},
 	} {
 		l := &Lab{Options: Options{Dir: filepath.Join(small, "lab"), Images: filepath.Join(small, "lab", "images"), Out: io.Discard, Now: time.Now}}

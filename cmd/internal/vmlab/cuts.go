@@ -158,7 +158,7 @@ func (w *cutting) cutOnce(ctx context.Context, m *Machine, c Cut) (how []string,
 		}},
 		{"the ending", endWait, func(ctx context.Context) error { return w.ends(ctx, m, &how) }},
 		{"its boot as a machine of the site", announceWait, func(ctx context.Context) error { return l.shown(ctx, m) }},
-		{"looking at its disk", 2 * time.Minute, func(ctx context.Context) error { return l.checkDisk(ctx, m) }},
+		{"looking at its disk", 2 * time.Minute, func(ctx context.Context) error { return l.checkDisk(ctx, m, m.Drives[0].Path) }},
 	})
 }
 

@@ -16,8 +16,7 @@ import (
 // checkDisk lets other programs say what they think of the machine's written disk:
 // sgdisk of its table, fsck.fat of its EFI system partition, e2fsck of its root. The
 // machine runs meanwhile, so they see a copy.
-func (l *Lab) checkDisk(ctx context.Context, m *Machine) error {
-	path := m.Drives[0].Path
+func (l *Lab) checkDisk(ctx context.Context, m *Machine, path string) error {
 	out, err := tool(ctx, "sgdisk", "gdisk", "-v", path)
 	if err != nil {
 		return err

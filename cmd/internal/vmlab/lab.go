@@ -48,6 +48,7 @@ type Lab struct {
 	host         *api.Client // who is on the control plane's host
 	operator     *api.Client
 	pin          string
+	usb          bool   // the kernel sees disks on USB
 	root         string // digests of what is installed: the root, and what firmware starts
 	boot         string
 	failure      error // why it was abandoned

@@ -49,9 +49,9 @@ func (l *Lab) Life(ctx context.Context, m *Machine) error {
 		{"its first announce", announceWait, func(ctx context.Context) error { return l.announces(ctx, m) }},
 		{"its TPM", time.Minute, func(ctx context.Context) error { return l.measured(ctx, m) }},
 		{"approving its setup", time.Minute, func(ctx context.Context) error { return l.approve(ctx, m) }},
-		{"its setup", setupWait, func(ctx context.Context) error { return l.written(ctx, m) }},
+		{"its setup", setupWait, func(ctx context.Context) error { return l.installs(ctx, m) }},
 		{"its boot as a machine of the site", announceWait, func(ctx context.Context) error { return l.shown(ctx, m) }},
-		{"looking at its disk", time.Minute, func(ctx context.Context) error { return l.checkDisk(ctx, m) }},
+		{"looking at its disk", time.Minute, func(ctx context.Context) error { return l.checkDisk(ctx, m, m.Drives[0].Path) }},
 		{"its boot into rescue", announceWait, func(ctx context.Context) error { return l.rescue(ctx, m) }},
 		{"shutting it out", time.Minute, func(ctx context.Context) error { return l.sendBack(ctx, m) }},
 		{"its second announce", announceWait, func(ctx context.Context) error { return l.again(ctx, m) }},
@@ -63,8 +63,8 @@ func (l *Lab) Life(ctx context.Context, m *Machine) error {
 	})
 }
 
-// written waits for the end of a setup, and tells what the agent took for it.
-func (l *Lab) written(ctx context.Context, m *Machine) error {
+// installs waits for the end of a setup, and tells what the agent took for it.
+func (l *Lab) installs(ctx context.Context, m *Machine) error {
 	began, err := m.Await(ctx, ": image,")
 	if err != nil {
 		return err
@@ -134,8 +134,11 @@ func (l *Lab) measured(ctx context.Context, m *Machine) error {
 }
 
 // wish is what the operator wants on a machine's first disk.
-func (m *Machine) wish() api.SetupRequest {
-	return api.SetupRequest{Hostname: m.Name, Layout: disklayout.Request{Layout: disklayout.GPT, Image: m.lab.root, Boot: m.lab.boot, Disks: []disklayout.Selector{{Serial: m.Drives[0].Serial}}, ESP: 64 << 20, Root: 512 << 20}}
+func (m *Machine) wish() api.SetupRequest { return m.wishOn(m.Drives[0].Serial) }
+
+// wishOn is what the operator wants on a disk of some serial.
+func (m *Machine) wishOn(serial string) api.SetupRequest {
+	return api.SetupRequest{Hostname: m.Name, Layout: disklayout.Request{Layout: disklayout.GPT, Image: m.lab.root, Boot: m.lab.boot, Disks: []disklayout.Selector{{Serial: serial}}, ESP: 64 << 20, Root: 512 << 20}}
 }
 
 // approve looks at the plan, and approves what it saw.

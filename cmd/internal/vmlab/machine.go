@@ -30,12 +30,15 @@ type Machine struct {
 	boots   int
 	peak    int64 // of its process' memory, in MiB, in all its power cycles
 
+	plugged int               // disks that came while it ran
+	backs   map[string]string // by the device, the back end of one that came and is there
+
 	announced time.Duration // from power on to the first announce
 }
 
 // newMachine makes a machine's folder, with firmware variables of its own.
 func (l *Lab) newMachine(s Spec) (*Machine, error) {
-	m := &Machine{Spec: s, lab: l, dir: filepath.Join(l.Dir, s.Name)}
+	m := &Machine{Spec: s, lab: l, dir: filepath.Join(l.Dir, s.Name), backs: map[string]string{}}
 	if err := os.MkdirAll(m.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -62,6 +65,7 @@ func (m *Machine) On() error {
 		}
 	}
 	m.boots++
+	clear(m.backs)
 	log, err := os.Create(m.consoleFile(m.boots))
 	if err != nil {
 		return err
@@ -180,8 +184,13 @@ func (m *Machine) Console() *Console {
 
 // Await waits until the console shows a text, and returns the line.
 func (m *Machine) Await(ctx context.Context, texts ...string) (Line, error) {
+	return m.await(ctx, 0, texts...)
+}
+
+// await looks at the lines since a number that the console gave.
+func (m *Machine) await(ctx context.Context, since int, texts ...string) (Line, error) {
 	c := m.Console()
-	for since := 0; ; {
+	for {
 		lines, next, changed := c.Lines(since)
 		since = next
 		for _, l := range lines {

@@ -75,7 +75,7 @@ func (l *Lab) build() (m made, err error) {
 	if err != nil {
 		return m, err
 	}
-	m.kernel, m.noded = kernel.Image, len(noded)
+	m.kernel, m.noded, l.usb = kernel.Image, len(noded), kernel.Modules.Has("usb_storage")
 	if m.initrd, _, err = (imagebuild.Enroll{Kernel: kernel, Noded: noded}).Initrd(); err != nil {
 		return m, err
 	}

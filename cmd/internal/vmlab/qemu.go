@@ -3,6 +3,7 @@ package vmlab
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -44,6 +45,7 @@ type Spec struct {
 	Boot   Boot
 	Memory int // MiB
 	Drives []Drive
+	Ports  int    // of the NVMe disks, the first ones, how many can be pulled while it runs
 	TPM    string // path of swtpm's socket; "" is none
 }
 
@@ -73,8 +75,16 @@ func (s Spec) args(f Firmware, dir string) []string {
 	a = append(a, "-object", "filter-dump,id=f0,netdev=n0,maxlen="+strconv.Itoa(dumped)+",file="+filepath.Join(dir, "packets.pcap"))
 	a = append(a, "-qmp", "unix:"+monitorFile(dir)+",server=on,wait=off")
 	a = append(a, "-device", "qemu-xhci,id=xhci")
+	for i := range s.Ports {
+		a = append(a, "-device", fmt.Sprintf("pcie-root-port,id=%s,chassis=%d,slot=%d", portName(i), i+1, i+1))
+	}
 	for i, d := range s.Drives {
-		a = append(a, d.args(i)...)
+		twin := slices.ContainsFunc(s.Drives[:i], func(o Drive) bool { return o.Bus == d.Bus && o.Serial == d.Serial })
+		if twin && d.Bus == NVMe {
+			a = append(a, s.twin(i)...)
+			continue
+		}
+		a = append(a, d.args(i, s.Ports)...)
 	}
 	if s.TPM != "" {
 		a = append(a, "-chardev", "socket,id=tpm,path="+s.TPM, "-tpmdev", "emulator,id=tpm0,chardev=tpm", "-device", "tpm-crb,tpmdev=tpm0")
@@ -108,7 +118,22 @@ func (s Spec) card() string {
 	return card + ",romfile="
 }
 
-func (d Drive) args(n int) []string {
+// twin are the arguments of an NVMe disk whose serial another one has. QEMU names an NVM
+// subsystem by the serial, and Linux takes one disk of each and none of its twins: a twin
+// has a subsystem of another name.
+func (s Spec) twin(n int) []string {
+	id := strconv.Itoa(n)
+	return []string{"-drive", "if=none,format=raw,discard=unmap,id=d" + id + ",file=" + s.Drives[n].Path, "-device", "nvme-subsys,id=subsystem" + id + ",nqn=twin" + id,
+		"-device", "nvme,id=twin" + id + ",serial=" + s.Drives[n].Serial + ",subsys=subsystem" + id,
+		"-device", "nvme-ns,drive=d" + id + ",bus=twin" + id + ",nsid=1,uuid=" + s.UUID}
+}
+
+// portName is a PCIe port's, and slot that of the disk in it.
+func portName(n int) string { return fmt.Sprint("port", n) }
+func slot(n int) string     { return fmt.Sprint("disk", n) }
+
+// args are those of a machine's nth disk; the first ones are in ports.
+func (d Drive) args(n, ports int) []string {
 	id := fmt.Sprint("d", n)
 	back := []string{"-drive", "if=none,format=raw,discard=unmap,id=" + id + ",file=" + d.Path}
 	index := ",bootindex=" + strconv.Itoa(n+1)
@@ -117,6 +142,9 @@ func (d Drive) args(n int) []string {
 		return append(back, "-device", "usb-storage,bus=xhci.0,removable=on,drive="+id+",serial="+d.Serial+index)
 	case SATA:
 		return append(back, "-device", "ide-hd,drive="+id+",serial="+d.Serial+index)
+	}
+	if n < ports {
+		index += ",id=" + slot(n) + ",bus=" + portName(n)
 	}
 	return append(back, "-device", "nvme,drive="+id+",serial="+d.Serial+index)
 }

@@ -31,6 +31,35 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// Disks in ports can be pulled, the others cannot.
+func TestPorts(t *testing.T) {
+	s := Spec{Boot: BIOS, Ports: 1, Drives: []Drive{{"a.img", "A1", NVMe}, {"b.img", "B2", NVMe}}}
+	line := strings.Join(s.args(Firmware{}, "dir"), " ")
+	for _, w := range []string{"-qmp unix:dir/qmp.sock,server=on", "pcie-root-port,id=port0,chassis=1", "nvme,drive=d0,serial=A1,bootindex=1,id=disk0,bus=port0", "serial=B2,bootindex=2"} {
+		if !strings.Contains(line, w) {
+			t.Errorf("no %q in %s", w, line)
+		}
+	}
+	if strings.Contains(line, "port1") || strings.Contains(line, "disk1") {
+		t.Error(line)
+	}
+}
+
+// An NVMe disk with the serial of another one has a subsystem of its own; other buses
+// have none.
+func TestTwins(t *testing.T) {
+	s := Spec{Boot: BIOS, UUID: "u", Drives: []Drive{{"a.img", "A1", NVMe}, {"b.img", "B2", NVMe}, {"c.img", "A1", NVMe}, {"d.img", "A1", USB}}}
+	line := strings.Join(s.args(Firmware{}, "dir"), " ")
+	for _, w := range []string{"nvme,drive=d0,serial=A1", "nvme,drive=d1,serial=B2", "nvme-subsys,id=subsystem2,nqn=twin2", "nvme,id=twin2,serial=A1,subsys=subsystem2", "nvme-ns,drive=d2,bus=twin2", "drive=d3,serial=A1"} {
+		if !strings.Contains(line, w) {
+			t.Errorf("no %q in %s", w, line)
+		}
+	}
+	if strings.Count(line, "nvme-subsys") != 1 {
+		t.Error(line)
+	}
+}
+
 func TestScenarios(t *testing.T) {
 	if all, err := known(Scenarios()); err != nil || len(all) != len(Scenarios()) {
 		t.Error(err)

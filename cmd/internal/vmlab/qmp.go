@@ -12,9 +12,10 @@ import (
 
 // Bounds of what QEMU's monitor may say to one command.
 const (
-	maxQMPLine  = 1 << 20 // bytes
-	maxQMPLines = 1000    // messages before the answer
-	qmpWait     = 10 * time.Second
+	maxQMPLine  = 1 << 20          // bytes
+	maxQMPLines = 1000             // messages before the answer
+	qmpWait     = 10 * time.Second // until the monitor is there
+	talkWait    = 30 * time.Second // for a conversation, with a guest that lets a disk go
 )
 
 // A Garbled reports that QEMU's monitor does not speak its protocol.
@@ -43,12 +44,13 @@ type monitor struct {
 	to    io.Writer
 	lines *bufio.Scanner
 	asked int
+	gone  map[string]bool // devices that have left
 }
 
 // newMonitor greets: QEMU says first what it is, and takes no command before its
 // capabilities are agreed.
 func newMonitor(conn io.ReadWriter) (*monitor, error) {
-	q := &monitor{to: conn, lines: bufio.NewScanner(conn)}
+	q := &monitor{to: conn, lines: bufio.NewScanner(conn), gone: map[string]bool{}}
 	q.lines.Buffer(nil, maxQMPLine)
 	m, err := q.next()
 	if err != nil {
@@ -61,7 +63,7 @@ func newMonitor(conn io.ReadWriter) (*monitor, error) {
 }
 
 // do has QEMU carry out a command, and reads what it returns into out, if that is not
-// nil. Events that come meanwhile are skipped.
+// nil. Of the events that come meanwhile only who left is noted.
 func (q *monitor) do(command string, args, out any) error {
 	q.asked++
 	raw, err := json.Marshal(struct {
@@ -98,10 +100,28 @@ func (q *monitor) do(command string, args, out any) error {
 	return &Garbled{fmt.Sprintf("no answer among %d messages", maxQMPLines)}
 }
 
+// left waits until the guest has let a device go.
+func (q *monitor) left(device string) error {
+	for range maxQMPLines {
+		if q.gone[device] {
+			delete(q.gone, device)
+			return nil
+		}
+		if _, err := q.next(); err != nil {
+			return fmt.Errorf("the guest does not let %s go: %w", device, err)
+		}
+	}
+	return &Garbled{fmt.Sprintf("%s has not left after %d messages", device, maxQMPLines)}
+}
+
 // next reads a message.
 func (q *monitor) next() (qmpMessage, error) {
 	if q.lines.Scan() {
-		return parseQMP(q.lines.Bytes())
+		m, err := parseQMP(q.lines.Bytes())
+		if m.Event == "DEVICE_DELETED" {
+			q.gone[m.Data.Device] = true
+		}
+		return m, err
 	}
 	switch err := q.lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
@@ -119,6 +139,9 @@ type qmpMessage struct {
 	Return   json.RawMessage `json:"return"`
 	Error    *qmpError       `json:"error"`
 	ID       *int            `json:"id"`
+	Data     struct {
+		Device string `json:"device"` // of an event about one
+	} `json:"data"`
 }
 
 type qmpError struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // diskSize is that of a machine's disk, a sparse file.
@@ -57,15 +58,19 @@ func (l *Lab) one(ctx context.Context, scenario string, m *Machine, live func(co
 	began := l.Now()
 	err := live(ctx, m)
 	m.Off()
+	return l.result(scenario, m, began, err), brief(err)
+}
+
+// result says what came of a machine's part.
+func (l *Lab) result(scenario string, m *Machine, began time.Time, err error) Result {
 	r := Result{Scenario: scenario, Machine: m.Name, Seconds: l.Now().Sub(began).Seconds(), Announced: m.announced.Seconds()}
 	if err != nil {
 		r.Error = err.Error()
 		l.say(m.Name, "failed", r.Error)
-		err = brief(err)
 	} else {
 		l.say(m.Name, "well", fmt.Sprintf("%s took %.0f s", scenario, r.Seconds))
 	}
-	return r, err
+	return r
 }
 
 // brief is an error without the console, which was shown.
@@ -82,13 +87,17 @@ func brief(err error) error {
 // Table is results as a table.
 func Table(results []Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-8s  %-20s  %-6s  %9s  %s\n", "MACHINE", "SCENARIO", "RESULT", "ANNOUNCED", "WHOLE")
+	wide := len("SCENARIO")
+	for _, r := range results {
+		wide = max(wide, len(r.Scenario))
+	}
+	fmt.Fprintf(&b, "%-8s  %-*s  %-6s  %9s  %s\n", "MACHINE", wide, "SCENARIO", "RESULT", "ANNOUNCED", "WHOLE")
 	for _, r := range results {
 		how := "good"
 		if r.Error != "" {
 			how = "FAILED"
 		}
-		fmt.Fprintf(&b, "%-8s  %-20s  %-6s  %7.1f s  %.0f s\n", r.Machine, r.Scenario, how, r.Announced, r.Seconds)
+		fmt.Fprintf(&b, "%-8s  %-*s  %-6s  %7.1f s  %.0f s\n", r.Machine, wide, r.Scenario, how, r.Announced, r.Seconds)
 	}
 	return b.String()
 }

@@ -37,7 +37,8 @@ func (m *Machine) ask(ctx context.Context, talk func(*monitor) error) error {
 		conn, failed := m.lab.Dial("unix", monitorFile(m.dir))
 		if err = failed; err == nil {
 			defer conn.Close()
-			if err := conn.SetDeadline(m.lab.Now().Add(qmpWait)); err != nil {
+			defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+			if err := conn.SetDeadline(m.lab.Now().Add(talkWait)); err != nil {
 				return err
 			}
 			q, err := newMonitor(conn)

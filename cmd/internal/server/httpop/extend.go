@@ -50,6 +50,9 @@ func extend(p *api.Problem, err error, now time.Time) {
 	}](err); ok {
 		p.Next = e.Next()
 	}
+	if p.Next != "" { // what to do is said once
+		p.Detail = strings.TrimSuffix(p.Detail, "; "+p.Next)
+	}
 }
 
 func holder(s lifecycle.Slot) *api.Attempt {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/server/httpop"
+	"github.com/ingotmetal/ingot/disklayout"
 	"github.com/ingotmetal/ingot/identity/claim"
 	"github.com/ingotmetal/ingot/identity/keys"
 	"github.com/ingotmetal/ingot/statemachine"
@@ -72,6 +73,10 @@ func TestProblemsHaveTheFactsOfErrors(t *testing.T) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", c.name, got, c.want)
 		}
 	}
+	disks := &disklayout.Refused{Reason: disklayout.USB, Disk: "S1", Why: "it is on USB", Next: "choose another", Req: "RUN-4"}
+	if p := httpop.Problem(coverDisks{disks}, noon); p.Detail != `disklayout: disk S1: usb: it is on USB (RUN-4)` || p.Next != "choose another" {
+		t.Errorf("what to do is not said once: %+v", p)
+	}
 	whole := &lifecycle.Refused{Input: "factory-reset", Why: "held", Req: "REG-18", Reason: "MAC_CLAIMED", Holder: slot, Count: 2, Next: "wait"}
 	p := httpop.Problem(coverRefused{whole}, noon)
 	if p.Reason != "MAC_CLAIMED" || !reflect.DeepEqual(p.Holder, held) || p.Count != 2 || p.Next != "wait" || p.Requirement != "REG-18" {
@@ -84,6 +89,12 @@ type coverRefused struct{ *lifecycle.Refused }
 
 func (coverRefused) Code() string    { return "CONFLICT" }
 func (c coverRefused) Unwrap() error { return c.Refused }
+
+// coverDisks gives a disklayout.Refused a code likewise.
+type coverDisks struct{ *disklayout.Refused }
+
+func (coverDisks) Code() string    { return "CONFLICT" }
+func (c coverDisks) Unwrap() error { return c.Refused }
 
 func TestHandlersErrorsOnTheWire(t *testing.T) {
 	for _, c := range []struct {
