@@ -60,13 +60,21 @@ func runLab(ctx context.Context, l cli.Lab) error {
 		if err == nil && code != 0 {
 			os.Exit(code) // it has said why
 		}
-		return err
+		return long(err)
 	}
 	results, err := vmlab.Run(ctx, labOptions(l), l.Scenarios)
 	if len(results) > 0 && !l.JSON {
 		fmt.Printf("\n%s\nreport: %s\n", vmlab.Table(results), filepath.Join(l.Dir, "report.html"))
 	}
-	return err
+	return long(err)
+}
+
+// long is an error of the lab, which has the lines of a console.
+func long(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &cli.Long{Err: err}
 }
 
 // upLab starts a lab that outlives this process, as a process of this program, in which
@@ -74,7 +82,8 @@ func runLab(ctx context.Context, l cli.Lab) error {
 func upLab(ctx context.Context, l cli.LabUp) (panel.Lab, error) {
 	o, s := labOptions(l.Lab), vmlab.Stay{Machines: l.Machines, Way: vmlab.Boot(l.Way), For: l.For}
 	if !vmlab.Inside() {
-		return vmlab.Detach(ctx, o, s, l.Begins)
+		up, err := vmlab.Detach(ctx, o, s, l.Begins)
+		return up, long(err)
 	}
 	tell, err := vmlab.Ready()
 	if err != nil {

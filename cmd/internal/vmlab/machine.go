@@ -175,6 +175,9 @@ func (m *Machine) Await(ctx context.Context, texts ...string) (Line, error) {
 	}
 }
 
+// scarce is what of a disk's room is none, in bytes.
+const scarce = 8 << 20
+
 // failed is the error of a step, with what the machine said and shows.
 func (m *Machine) failed(step string, err error) error {
 	if _, ok := errors.AsType[*Failed](err); ok {
@@ -184,19 +187,22 @@ func (m *Machine) failed(step string, err error) error {
 	if c := m.Console(); c != nil {
 		f.Console = c.Tail(12)
 	}
+	if room(m.dir) < scarce {
+		f.Err = fmt.Errorf("%w; the disk under %s is full, which the site and the machine both suffer from", err, m.dir)
+	}
 	if !m.Running() {
 		m.mu.Lock()
 		said := m.said
 		m.mu.Unlock()
 		if said != nil && said.String() != "" {
-			f.Err = fmt.Errorf("%w; QEMU said: %s", err, said)
+			f.Err = fmt.Errorf("%w; QEMU said: %s", f.Err, said)
 		}
 		return f
 	}
 	ctx, done := context.WithTimeout(context.Background(), qmpWait) // the step's own time may be over
 	defer done()
 	if why := m.stopped(ctx); why != "" {
-		f.Err = fmt.Errorf("%w; %s", err, why)
+		f.Err = fmt.Errorf("%w; %s", f.Err, why)
 	}
 	if m.keepScreen(ctx) == nil {
 		f.Next += ", its screen is " + m.screenFile()
