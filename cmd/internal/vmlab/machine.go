@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -186,6 +187,9 @@ func (m *Machine) failed(step string, err error) error {
 	f := &Failed{Machine: m.Name, Step: step, Err: err, Next: "the whole console is in " + m.dir}
 	if c := m.Console(); c != nil {
 		f.Console = c.Tail(12)
+		if l := c.Last("Kernel panic"); l != "" && !slices.Contains(f.Console, l) { // it has restarted since
+			f.Console = append([]string{l, "..."}, f.Console...)
+		}
 	}
 	if room(m.dir) < scarce {
 		f.Err = fmt.Errorf("%w; the disk under %s is full, which the site and the machine both suffer from", err, m.dir)
