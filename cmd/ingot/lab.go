@@ -24,7 +24,15 @@ func enter(ctx context.Context, run func() error) error {
 	if err == nil && code != 0 {
 		os.Exit(code) // it has said why
 	}
-	return err
+	return long(err)
+}
+
+// long is an error of the lab, which has the lines of a console.
+func long(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &cli.Long{Err: err}
 }
 
 // labOptions are a lab's in this process.
@@ -40,7 +48,7 @@ func runLab(ctx context.Context, l cli.Lab) error {
 		if len(results) > 0 && !l.JSON {
 			fmt.Printf("\n%s\nreport: %s\n", vmlab.Table(results), filepath.Join(l.Dir, "report.html"))
 		}
-		return err
+		return long(err)
 	})
 }
 
@@ -51,7 +59,7 @@ func runCuts(ctx context.Context, c cli.Cuts) error {
 		if len(endings) > 0 && !c.JSON {
 			fmt.Printf("\n%s", vmlab.EndingTable(endings))
 		}
-		return err
+		return long(err)
 	})
 }
 
@@ -60,7 +68,8 @@ func runCuts(ctx context.Context, c cli.Cuts) error {
 func upLab(ctx context.Context, l cli.LabUp) (panel.Lab, error) {
 	o, s := labOptions(l.Lab), vmlab.Stay{Machines: l.Machines, Way: vmlab.Boot(l.Way), For: l.For}
 	if !vmlab.Inside() {
-		return vmlab.Detach(ctx, o, s, l.Begins)
+		up, err := vmlab.Detach(ctx, o, s, l.Begins)
+		return up, long(err)
 	}
 	tell, err := vmlab.Ready()
 	if err != nil {

@@ -43,6 +43,20 @@ func (e *Refusal) Error() string { return withNext(e.What, e.Next) }
 // Code is the error's wire name (API-3).
 func (e *Refusal) Code() string { return e.code }
 
+// A Long is an error of several lines that this side wrote, such as one with the last
+// lines of a console. Those of others are shown as one line, so that none of it is taken
+// for ours.
+type Long struct{ Err error }
+
+// Error is the whole text.
+func (e *Long) Error() string { return e.Err.Error() }
+
+// Unwrap is the error.
+func (e *Long) Unwrap() error { return e.Err }
+
+// Code is the error's wire name (API-3).
+func (e *Long) Code() string { return CodeOf(e.Err) }
+
 // An Ended reports a wait that ended before what it waited for.
 type Ended struct {
 	What string // what was last seen

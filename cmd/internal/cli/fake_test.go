@@ -26,6 +26,8 @@ type fake struct {
 	answer http.HandlerFunc
 	prompt func(string) ([]byte, error) // nil: no terminal
 
+	labFails error
+
 	mu       sync.Mutex
 	requests []*http.Request
 }
@@ -79,7 +81,8 @@ func (f *fake) runIn(env map[string]string, stdin string, args ...string) ran {
 	var out, errs bytes.Buffer
 	code := cli.Run(f.t.Context(), cli.World{
 		Demo: func(context.Context, cli.Demo) error { return nil },
-		Lab:  func(context.Context, cli.Lab) error { return nil },
+		Lab:  func(context.Context, cli.Lab) error { return f.labFails },
+		Cuts: func(context.Context, cli.Cuts) error { return f.labFails },
 		LabUp: func(_ context.Context, l cli.LabUp) (panel.Lab, error) {
 			return panel.Lab{Dir: l.Dir, Server: "unix:" + l.Dir + "/ingotd.sock", KeyFile: l.Dir + "/full.key", Booter: "unix:" + l.Dir + "/booterd.sock", Ends: time.Now().Add(l.For), Machines: []panel.Machine{{Name: "m1", Way: l.Way, On: true}}}, nil
 		},

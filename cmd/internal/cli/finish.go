@@ -78,11 +78,23 @@ func (a *app) inWords(err error) string {
 	if detail == "" {
 		detail = p.Title
 	}
-	b.WriteString(clean(detail))
+	b.WriteString(cleanLines(err, detail))
 	for _, l := range about(&p) {
 		b.WriteString("\n  " + clean(l))
 	}
 	return b.String()
+}
+
+// cleanLines is a text without what moves the cursor: in one line, if it is not a Long.
+func cleanLines(err error, text string) string {
+	if _, ok := errors.AsType[*Long](err); !ok {
+		return clean(text)
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = clean(l)
+	}
+	return strings.Join(lines, "\n  ")
 }
 
 // about lists what a problem knows beside its detail.

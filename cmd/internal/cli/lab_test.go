@@ -95,3 +95,18 @@ func TestLabThatIsNotUp(t *testing.T) {
 		}
 	}
 }
+
+// The lines of a console that an error has stay lines, and move no cursor; as JSON it is
+// the same problem.
+func TestLabErrorsAreLong(t *testing.T) {
+	f := newFake(t)
+	f.labFails = &cli.Long{Err: &cli.Usage{What: "m1: its setup: too long\n    | \x1b[2Jpanic"}}
+	got := f.runIn(nil, "", strings.Fields("lab run --kernel k --out l")...)
+	if want := "error: m1: its setup: too long\n      | \\x1b[2Jpanic\n"; got.err != want || got.code != int(cli.BadUsage) {
+		t.Errorf("%d %q, want %q", got.code, got.err, want)
+	}
+	got = f.runIn(nil, "", strings.Fields("lab run --kernel k --out l --json")...)
+	if !strings.Contains(got.err, `"code":"INVALID_INPUT"`) || strings.Count(got.err, "\n") != 1 {
+		t.Errorf("%q", got.err)
+	}
+}

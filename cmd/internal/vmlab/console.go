@@ -121,3 +121,15 @@ func (c *Console) Tail(n int) []string {
 	}
 	return out
 }
+
+// Last is the last line in memory with a text, as Tail shows one; "" if there is none.
+func (c *Console) Last(text string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := len(c.lines) - 1; i >= 0; i-- {
+		if l := c.lines[i]; strings.Contains(l.Text, text) {
+			return fmt.Sprintf("%8.2f %s", l.At.Seconds(), l.Text)
+		}
+	}
+	return ""
+}

@@ -66,3 +66,13 @@ func TestFailedSaysWhatToDo(t *testing.T) {
 		}
 	}
 }
+
+// A kernel that panicked and began again has said why before the last lines.
+func TestFailedHasThePanic(t *testing.T) {
+	m := &Machine{Spec: Spec{Name: "m1"}, dir: "lab/m1", console: NewConsole(&bytes.Buffer{}, time.Now)}
+	_, _ = m.console.Write([]byte("Kernel panic - not syncing: no init\n" + strings.Repeat("SeaBIOS\n", 20)))
+	f, _ := errors.AsType[*Failed](m.failed("its first announce", context.DeadlineExceeded))
+	if len(f.Console) != 14 || !strings.HasSuffix(f.Console[0], "no init") || f.Console[1] != "..." {
+		t.Errorf("%q", f.Console)
+	}
+}

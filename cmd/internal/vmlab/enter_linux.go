@@ -65,3 +65,13 @@ func noNamespace(err error) error {
 
 // dying is of a process that ends with this one.
 func dying() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+
+// room is how many bytes the disk under a folder has free; it is large where that cannot
+// be told.
+func room(dir string) uint64 {
+	var s syscall.Statfs_t
+	if syscall.Statfs(dir, &s) != nil {
+		return 1 << 62
+	}
+	return s.Bavail * uint64(s.Bsize)
+}

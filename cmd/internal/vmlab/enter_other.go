@@ -33,3 +33,5 @@ func Ready() (func(panel.Started), error) {
 }
 
 func dying() *syscall.SysProcAttr { return nil }
+
+func room(string) uint64 { return 1 << 62 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -213,6 +214,9 @@ func (m *Machine) await(ctx context.Context, since int, texts ...string) (Line, 
 	}
 }
 
+// scarce is what of a disk's room is none, in bytes.
+const scarce = 8 << 20
+
 // failed is the error of a step, with what the machine said and shows.
 func (m *Machine) failed(step string, err error) error {
 	if _, ok := errors.AsType[*Failed](err); ok {
@@ -221,20 +225,26 @@ func (m *Machine) failed(step string, err error) error {
 	f := &Failed{Machine: m.Name, Step: step, Err: err, Next: "the whole console is in " + m.dir}
 	if c := m.Console(); c != nil {
 		f.Console = c.Tail(12)
+		if l := c.Last("Kernel panic"); l != "" && !slices.Contains(f.Console, l) { // it has restarted since
+			f.Console = append([]string{l, "..."}, f.Console...)
+		}
+	}
+	if room(m.dir) < scarce {
+		f.Err = fmt.Errorf("%w; the disk under %s is full, which the site and the machine both suffer from", err, m.dir)
 	}
 	if !m.Running() {
 		m.mu.Lock()
 		said := m.said
 		m.mu.Unlock()
 		if said != nil && said.String() != "" {
-			f.Err = fmt.Errorf("%w; QEMU said: %s", err, said)
+			f.Err = fmt.Errorf("%w; QEMU said: %s", f.Err, said)
 		}
 		return f
 	}
 	ctx, done := context.WithTimeout(context.Background(), qmpWait) // the step's own time may be over
 	defer done()
 	if why := m.stopped(ctx); why != "" {
-		f.Err = fmt.Errorf("%w; %s", err, why)
+		f.Err = fmt.Errorf("%w; %s", f.Err, why)
 	}
 	if m.keepScreen(ctx) == nil {
 		f.Next += ", its screen is " + m.screenFile()
