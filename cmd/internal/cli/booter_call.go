@@ -24,35 +24,41 @@ const maxSaid = 1 << 20
 func (a *app) booterLeaf(use, short, example string, run func(ctx context.Context, b *hostSocket, words []string) error) *cobra.Command {
 	where := ""
 	c := a.leaf(use, short, example, func(c *cobra.Command, words []string) error {
-		if a.given.output == "name" {
-			return usage("%s answers with nothing that has a name", c.CommandPath()).then("known: text, wide, json, yaml")
-		}
-		base, dial, err := a.address(where)
-		if err != nil {
-			return err
-		}
-		limit := a.given.timeout
-		if limit <= 0 {
-			limit = defaultTimeout
-		}
-		ctx, done := context.WithTimeout(c.Context(), limit)
-		defer done()
-		tr := &http.Transport{DialContext: dial}
-		defer tr.CloseIdleConnections()
-		b := &hostSocket{where: where, base: base.String(), http: &http.Client{Transport: tr}, is: "booterd"}
-		b.away = b.unreachable
-		return run(ctx, b, words)
+		b := &hostSocket{where: where, is: "booterd"}
+		b.away = func(_ context.Context, err error) error { return b.unreachable(err) }
+		return a.onSocket(c, b, where, func(ctx context.Context) error { return run(ctx, b, words) })
 	})
 	c.Flags().StringVar(&where, "booter", defaultBooter, "the `SOCKET` of the booter on this host")
 	return c
+}
+
+// onSocket has run ask by a socket, within the time that the command may take.
+func (a *app) onSocket(c *cobra.Command, b *hostSocket, socket string, run func(context.Context) error) error {
+	if a.given.output == "name" {
+		return usage("%s answers with nothing that has a name", c.CommandPath()).then("known: text, wide, json, yaml")
+	}
+	base, dial, err := a.address(socket)
+	if err != nil {
+		return err
+	}
+	limit := a.given.timeout
+	if limit <= 0 {
+		limit = defaultTimeout
+	}
+	ctx, done := context.WithTimeout(c.Context(), limit)
+	defer done()
+	tr := &http.Transport{DialContext: dial}
+	defer tr.CloseIdleConnections()
+	b.base, b.http = base.String(), &http.Client{Transport: tr}
+	return run(ctx)
 }
 
 // hostSocket is a daemon as its own host reaches it: by a Unix socket.
 type hostSocket struct {
 	where, base string
 	http        *http.Client
-	is          string            // whose socket it should be
-	away        func(error) error // what to say where it cannot be asked
+	is          string                             // whose socket it should be
+	away        func(context.Context, error) error // what to say where it cannot be asked
 }
 
 // ask calls a daemon. body is sent as JSON where there is one, and the answer read into
@@ -80,12 +86,12 @@ func (b *hostSocket) ask(ctx context.Context, method, path string, body, out any
 func (b *hostSocket) bytes(req *http.Request, limit int64) ([]byte, error) {
 	res, err := b.http.Do(req)
 	if err != nil {
-		return nil, b.away(err)
+		return nil, b.away(req.Context(), err)
 	}
 	defer res.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(res.Body, limit))
 	if err != nil {
-		return nil, b.away(err)
+		return nil, b.away(req.Context(), err)
 	}
 	if res.StatusCode == http.StatusOK {
 		return raw, nil

@@ -21,28 +21,13 @@ import (
 func (a *app) labLeaf(use, short, example string, run func(ctx context.Context, l *hostSocket, words []string) error) *cobra.Command {
 	dir := ""
 	c := a.leaf(use, short, example, func(c *cobra.Command, words []string) error {
-		if a.given.output == "name" {
-			return usage("%s answers with nothing that has a name", c.CommandPath()).then("known: text, wide, json, yaml")
-		}
 		if dir == "" {
 			return usage("no lab is named").then("give its folder, --out DIR")
 		}
 		where := a.path(dir)
-		base, dial, err := a.address("unix:" + filepath.Join(where, panel.Socket))
-		if err != nil {
-			return err
-		}
-		limit := a.given.timeout
-		if limit <= 0 {
-			limit = defaultTimeout
-		}
-		ctx, done := context.WithTimeout(c.Context(), limit)
-		defer done()
-		tr := &http.Transport{DialContext: dial}
-		defer tr.CloseIdleConnections()
-		l := &hostSocket{where: dir, base: base.String(), http: &http.Client{Transport: tr}, is: "a lab"}
-		l.away = func(err error) error { return notUp(ctx, where, err) }
-		return run(ctx, l, words)
+		l := &hostSocket{where: dir, is: "a lab"}
+		l.away = func(ctx context.Context, err error) error { return notUp(ctx, where, err) }
+		return a.onSocket(c, l, "unix:"+filepath.Join(where, panel.Socket), func(ctx context.Context) error { return run(ctx, l, words) })
 	})
 	c.Flags().StringVar(&dir, "out", "", "the folder `DIR` of the lab, as `ingot lab up` was given it")
 	return c

@@ -149,7 +149,7 @@ func (w *cutting) cutOnce(ctx context.Context, m *Machine, c Cut) (how []string,
 		{"power on", time.Minute, func(context.Context) error { return m.On() }},
 		{"its first announce", announceWait, func(ctx context.Context) error { return l.announces(ctx, m) }},
 		{"approving its setup", time.Minute, func(ctx context.Context) error { return l.approve(ctx, m) }},
-		{"its setup until the cut", setupWait, func(ctx context.Context) error { return l.cut(ctx, m, c) }},
+		{"its setup until the cut", 5 * setupWait, func(ctx context.Context) error { return l.cut(ctx, m, c) }},
 		{"coming back", endWait, func(ctx context.Context) error {
 			if c.Victim != machine {
 				return nil
