@@ -46,11 +46,16 @@ func runLab(ctx context.Context, l cli.Lab) error {
 	return enter(ctx, func() error {
 		results, err := vmlab.Run(ctx, labOptions(l), l.Scenarios)
 		if len(results) > 0 && !l.JSON {
-			fmt.Printf("\n%s\nreport: %s\n", vmlab.Table(results), filepath.Join(l.Dir, "report.html"))
+			fmt.Printf("\n%s", vmlab.Table(results))
+			if report := filepath.Join(l.Dir, panel.Report); there(report) {
+				fmt.Printf("\nreport: %s\n", report)
+			}
 		}
 		return long(err)
 	})
 }
+
+func there(path string) bool { _, err := os.Stat(path); return err == nil }
 
 // runCuts cuts the power of setups.
 func runCuts(ctx context.Context, c cli.Cuts) error {
