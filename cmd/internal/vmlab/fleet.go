@@ -31,8 +31,11 @@ func fleet(l *Lab, ctx context.Context) ([]Result, error) {
 		wait.Go(func() { results[i], errs[i] = l.one(ctx, "fleet", m, l.enrolls) })
 	}
 	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return results, err
+	}
 	l.say("site", "fleet", fmt.Sprintf("%d machines at once took %.0f s; the memory of their processes peaked at %d MiB in all", fleetSize, l.Now().Sub(began).Seconds(), peaks(all)))
-	return results, errors.Join(errs...)
+	return results, nil
 }
 
 // enrolls has a machine announce itself and be set up.

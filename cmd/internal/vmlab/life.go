@@ -81,9 +81,19 @@ func (l *Lab) installs(ctx context.Context, m *Machine) error {
 		return err
 	}
 	took := (formats.At - began.At).Seconds()
-	_, memory, _ := strings.Cut(restarts.Text, "restarts\" ")
-	l.say(m.Name, "written", fmt.Sprintf("the root of %d MiB in %.1f s, %.0f MiB/s; memory of %d MiB: noded's %s", rootSize>>20, took, (rootSize>>20)/took, m.Memory, memory))
+	l.say(m.Name, "written", fmt.Sprintf("the root of %d MiB in %.1f s, %.0f MiB/s; of %d MiB of memory noded took %s MiB at most, and %s MiB are left",
+		rootSize>>20, took, (rootSize>>20)/took, m.Memory, valueOf(restarts.Text, "peak_mib"), valueOf(restarts.Text, "available_mib")))
 	return nil
+}
+
+// valueOf is that of a name=value in a line of a log; "?" where there is none.
+func valueOf(line, name string) string {
+	_, after, found := strings.Cut(line, " "+name+"=")
+	value, _, _ := strings.Cut(after, " ")
+	if !found {
+		return "?"
+	}
+	return value
 }
 
 // rests waits until a machine's row has one of some states.
