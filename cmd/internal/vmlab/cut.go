@@ -3,6 +3,7 @@ package vmlab
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -42,6 +43,17 @@ func moments() []struct {
 		{": format", 2 * time.Second}, {": table", time.Second}, {": verify", time.Second},
 		{"the setup is complete", time.Second}, {"Restarting system", 15 * time.Second},
 	}
+}
+
+// reached are the texts that show that the moment is there, or has passed: a step that is
+// done at once is not shown.
+func (c Cut) reached() (texts []string) {
+	for _, m := range moments() {
+		if len(texts) > 0 || m.text == c.At {
+			texts = append(texts, m.text)
+		}
+	}
+	return slices.Compact(texts)
 }
 
 // cutOf is the cut of a seed, always the same.

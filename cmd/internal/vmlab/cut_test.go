@@ -29,6 +29,19 @@ func TestCutOfASeed(t *testing.T) {
 	}
 }
 
+// A moment that is passed unseen is reached by a later one.
+func TestReached(t *testing.T) {
+	for at, want := range map[string]string{
+		": table":           ": table|: verify|the setup is complete|Restarting system",
+		": image":           ": image|: format|: table|: verify|the setup is complete|Restarting system",
+		"Restarting system": "Restarting system",
+	} {
+		if got := strings.Join(Cut{At: at}.reached(), "|"); got != want {
+			t.Errorf("%s: %s", at, got)
+		}
+	}
+}
+
 // Endings last in a folder, and what is no list of them is refused and left there.
 func TestEndingsAreKept(t *testing.T) {
 	dir := t.TempDir()

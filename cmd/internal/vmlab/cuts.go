@@ -155,7 +155,7 @@ func (w *cutting) cutOnce(ctx context.Context, m *Machine, c Cut) (how []string,
 
 // cut waits for its moment, takes the victim's power, and gives it back.
 func (l *Lab) cut(ctx context.Context, m *Machine, c Cut) error {
-	if _, err := m.Await(ctx, c.At); err != nil {
+	if _, err := m.Await(ctx, c.reached()...); err != nil {
 		return err
 	}
 	if !pause.For(ctx, c.After) {
