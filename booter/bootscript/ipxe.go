@@ -163,10 +163,9 @@ func check(base, image string, p Program, args []string) error {
 		}
 	}
 	args = slices.Clone(args)
-	for i := range args {
-		args[i] = unleased(args[i])
-	}
-	for _, w := range args {
+	for i, w := range args {
+		w = unleased(w)
+		args[i] = w
 		if err := checkWord(w); err != nil {
 			return err
 		}

@@ -63,23 +63,24 @@ func takeGateway(c *Config, name, value string) error {
 // takeLease reads IPV4/NETMASK/ROUTER, as iPXE writes what DHCP gave it; a network may
 // have no router.
 func takeLease(c *Config, name, value string) error {
+	bad := &Invalid{prefix + name, "is not IPV4/NETMASK/ROUTER, such as 192.0.2.7/255.255.255.0/192.0.2.1"}
 	fields := strings.Split(value, "/")
 	if len(fields) != 3 {
-		return &Invalid{prefix + name, "is not IPV4/NETMASK/ROUTER"}
+		return bad
 	}
 	length := -1
 	if m, err := netip.ParseAddr(fields[1]); err == nil && m.Is4() {
 		raw := m.As4()
 		length, _ = net.IPMask(raw[:]).Size() // 0 of what is no mask
 	}
-	if err := takeAddress(c, name, fields[0]+"/"+strconv.Itoa(length)); err != nil {
-		return err
+	if takeAddress(c, name, fields[0]+"/"+strconv.Itoa(length)) != nil {
+		return bad
 	}
 	c.Gateway = netip.Addr{}
-	if fields[2] == "" {
-		return nil
+	if fields[2] != "" && takeGateway(c, name, fields[2]) != nil {
+		return bad
 	}
-	return takeGateway(c, name, fields[2])
+	return nil
 }
 
 // host reports whether an address may be a machine's.

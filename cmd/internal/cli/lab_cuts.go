@@ -28,7 +28,7 @@ func (a *app) labCuts() *cobra.Command {
 			defer done()
 			return a.Cuts(ctx, l)
 		})
-	c.Args = between(0, 0)
+	c.Args = exactly(0)
 	labFlags(c, &l.Lab)
 	f := c.Flags()
 	f.Lookup("out").Usage = "the folder `DIR` of all seeds, which the next run goes on in"

@@ -27,6 +27,12 @@ func beside(name string, arrange func(*Lab, context.Context, *edge) error, way B
 		}
 		defer func() {
 			e.close()
+			if text := e.said(); err != nil && text != "" {
+				l.say("site", "said", "the server beside it: "+text)
+			}
+			if l.at != local() {
+				err = errors.Join(err, ip(ctx, "link", "del", l.at.bridge))
+			}
 			l.at = local()
 			err = errors.Join(err, l.restartBooter(ctx, func(*config.Booter) {}), l.setPolicy(ctx, "enroll"))
 		}()
@@ -63,18 +69,18 @@ func relayed(l *Lab, ctx context.Context, e *edge) error {
 			return err
 		}
 	}
+	l.at = far
 	if err := e.cable(ctx, "edge1", far.bridge, "eth1", far.gateway+"/24"); err != nil {
 		return err
 	}
 	if err := e.do(ctx, "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward"); err != nil {
 		return err
 	}
-	if err := ip(ctx, "route", "add", far.network, "via", edgeAddress); err != nil {
+	if err := ip(ctx, "route", "replace", far.network, "via", edgeAddress); err != nil {
 		return err
 	}
 	if err := e.serve("isc-dhcp-relay", "dhcrelay", "-4", "-d", "--no-pid", "-id", "eth1", "-iu", "eth0", booth); err != nil {
 		return err
 	}
-	l.at = far
 	return l.setPolicy(ctx, "enroll")
 }

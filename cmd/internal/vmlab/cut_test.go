@@ -89,3 +89,14 @@ func TestNewFolder(t *testing.T) {
 		}
 	}
 }
+
+// What is no way of booting is refused before a folder is made.
+func TestCutsOnNoWay(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cuts")
+	if _, err := Cuts(t.Context(), Options{}, dir, "floppy", 1, 1); !invalid(err) || !strings.Contains(err.Error(), "bios-ipxe") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the folder is there")
+	}
+}

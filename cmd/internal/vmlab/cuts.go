@@ -33,6 +33,9 @@ func Cuts(ctx context.Context, o Options, dir string, way Boot, first uint64, se
 	if seeds < 1 || first < 1 {
 		return nil, &Invalid{"seeds", "at least one, the first at least 1"}
 	}
+	if err := way.check(); err != nil {
+		return nil, err
+	}
 	all, err := readEndings(dir)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ type edge struct {
 	lab    *Lab
 	holder *exec.Cmd // keeps the namespace
 	server *exec.Cmd
-	spoken *lastWords
+	spoken *lastWords // of the server, on standard error
 }
 
 // newEdge makes the host, with eth0 on the admin network.
@@ -35,7 +35,11 @@ func (l *Lab) newEdge(ctx context.Context) (*edge, error) {
 		e.close()
 		return nil, err
 	}
-	return e, e.ip(ctx, "link", "set", "lo", "up")
+	if err := e.ip(ctx, "link", "set", "lo", "up"); err != nil {
+		e.close()
+		return nil, err
+	}
+	return e, nil
 }
 
 // cable lays one from a bridge of the lab to the host.
@@ -81,6 +85,9 @@ func (e *edge) serve(debian, name string, words ...string) error {
 	e.lab.say("site", "started", name+" on a host of its own, "+edgeAddress)
 	return e.server.Start()
 }
+
+// said is the end of what the server said.
+func (e *edge) said() string { return e.spoken.String() }
 
 // close ends what runs there, and so the namespace.
 func (e *edge) close() {

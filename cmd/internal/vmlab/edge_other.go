@@ -13,4 +13,5 @@ func (*Lab) newEdge(context.Context) (*edge, error) {
 func (*edge) cable(context.Context, string, string, string, string) error { return nil }
 func (*edge) do(context.Context, ...string) error                         { return nil }
 func (*edge) serve(string, string, ...string) error                       { return nil }
+func (*edge) said() string                                                { return "" }
 func (*edge) close()                                                      {}

@@ -66,6 +66,14 @@ func noNamespace(err error) error {
 // dying is of a process that ends with this one.
 func dying() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
+// peakOf is the peak of the memory of a process that has ended, in MiB.
+func peakOf(p *os.ProcessState) int64 {
+	if u, ok := p.SysUsage().(*syscall.Rusage); ok {
+		return int64(u.Maxrss) >> 10 // KiB (getrusage(2))
+	}
+	return 0
+}
+
 // room is how many bytes the disk under a folder has free; it is large where that cannot
 // be told.
 func room(dir string) uint64 {

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -72,11 +71,9 @@ func (m *Machine) On() error {
 		return err
 	}
 	m.console = NewConsole(log, m.lab.Now)
-	var tpm *exec.Cmd
-	if m.TPM != "" {
-		if tpm, err = m.startTPM(); err != nil {
-			return errors.Join(err, log.Close())
-		}
+	stopTPM, err := m.startTPM()
+	if err != nil {
+		return errors.Join(err, log.Close())
 	}
 	cmd := exec.Command("qemu-system-x86_64", m.args(m.lab.Firmware, m.dir)...)
 	cmd.SysProcAttr = dying()
@@ -84,10 +81,7 @@ func (m *Machine) On() error {
 	said := &lastWords{}
 	cmd.Stderr = said
 	if err := cmd.Start(); err != nil {
-		if tpm != nil {
-			_ = tpm.Process.Kill()
-			_ = tpm.Wait()
-		}
+		stopTPM()
 		return errors.Join(&Missing{"QEMU", "apt-get install qemu-system-x86"}, log.Close())
 	}
 	m.cmd, m.said, m.gone = cmd, said, make(chan struct{})
@@ -95,10 +89,10 @@ func (m *Machine) On() error {
 	gone := m.gone
 	m.lab.all.Go(func() {
 		err := cmd.Wait()
-		if tpm != nil {
-			_ = tpm.Process.Kill() // it ends with QEMU, as a rule before this
-			_ = tpm.Wait()
-		}
+		stopTPM()
+		m.mu.Lock()
+		m.peak = max(m.peak, peakOf(cmd.ProcessState))
+		m.mu.Unlock()
 		_ = log.Close()
 		if text := said.String(); text != "" {
 			m.lab.say(m.Name, "qemu", text)
@@ -143,22 +137,9 @@ func (m *Machine) Off() {
 	if gone == nil {
 		return
 	}
-	peak := peakOf(cmd.Process.Pid)
 	_ = cmd.Process.Kill() // it may have ended
 	<-gone
-	m.mu.Lock()
-	m.peak = max(m.peak, peak)
-	m.mu.Unlock()
 	m.lab.say(m.Name, "power", "off")
-}
-
-// peakOf is the peak of a process' memory in MiB, 0 where it cannot be known.
-func peakOf(pid int) int64 {
-	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	_, after, _ := strings.Cut(string(raw), "VmHWM:")
-	line, _, _ := strings.Cut(after, "\n")
-	kib, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
-	return kib >> 10
 }
 
 // Running reports whether it has power.

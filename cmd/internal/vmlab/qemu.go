@@ -18,6 +18,15 @@ const (
 	Secure Boot = "secure-boot" // UEFI with Secure Boot, PXE over IPv4
 )
 
+// check refuses what is no way.
+func (b Boot) check() error {
+	switch b {
+	case PXE, HTTP, BIOS, Secure:
+		return nil
+	}
+	return &Invalid{"way " + string(b), fmt.Sprintf("one of %s, %s, %s, %s", PXE, HTTP, BIOS, Secure)}
+}
+
 // A Bus is what a disk is attached to.
 type Bus string
 

@@ -29,11 +29,7 @@ func (s Stay) Check() error {
 	if s.For < 0 {
 		return &Invalid{"up for " + s.For.String(), "a length of time, or 0 for no bound"}
 	}
-	switch s.Way {
-	case PXE, HTTP, BIOS, Secure:
-		return nil
-	}
-	return &Invalid{"way " + string(s.Way), fmt.Sprintf("one of %s, %s, %s, %s", PXE, HTTP, BIOS, Secure)}
+	return s.Way.check()
 }
 
 // Up is a lab that stays up until ctx ends, its time is over, or it is told over its
