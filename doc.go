@@ -46,6 +46,8 @@
 //   - [github.com/ingotmetal/ingot/identity]: who a machine proves to be, and
 //     what keys may do, from [github.com/ingotmetal/ingot/identity/claim] codes
 //     to [github.com/ingotmetal/ingot/identity/keys]
+//   - [github.com/ingotmetal/ingot/bmc]: power, boot and inventory out of band,
+//     and the proof that a machine is off
 //   - [github.com/ingotmetal/ingot/placement]: which node gets the work, or
 //     why none
 //   - [github.com/ingotmetal/ingot/liveness]: from heartbeats to verdicts
