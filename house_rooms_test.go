@@ -25,7 +25,7 @@ var edges = []string{
 	"booter/dhcp4", "booter/dhcp6", "booter/tftp", "booter/httpboot", "booter/images", "booter/bootbus",
 	"disklayout/apply", "disklayout/wipe",
 	"identity/tpm", "identity/ca",
-	"bmc/machine", "bmc/redfish", "bmc/ipmi", "bmc/webhook", "bmc/bmcsim",
+	"bmc/wire", "bmc/machine", "bmc/redfish", "bmc/ipmi", "bmc/webhook", "bmc/bmcsim",
 }
 
 // closed are the packages of the standard library that the core does not
