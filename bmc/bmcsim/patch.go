@@ -1,0 +1,92 @@
+package bmcsim
+
+import (
+	"net/http"
+	"strings"
+)
+
+// writable reports whether a key takes PATCH.
+func (b *BMC) writable(k string) bool {
+	if k == key(b.where.account) || b.slots[k] != nil && b.slots[k].patch {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := b.node(k)
+	if n == nil {
+		return false
+	}
+	kind, _, _ := strings.Cut(strings.TrimPrefix(text(n.body, "@odata.type"), "#"), ".")
+	switch kind {
+	case "ComputerSystem", "Chassis", "Bios", "SecureBoot", "Manager", "ManagerNetworkProtocol", "EthernetInterface":
+		return true
+	}
+	return false
+}
+
+// patch changes a resource.
+func (b *BMC) patch(q *request) answer {
+	if !b.writable(q.key) {
+		return b.notAllowed(q)
+	}
+	body, raw := b.body(q)
+	if a, ok := b.matches(q, body, raw); !ok {
+		return a
+	}
+	switch {
+	case q.key == key(b.where.account):
+		return b.patchAccount(q)
+	case b.slots[q.key] != nil:
+		return b.patchSlot(q, b.slots[q.key])
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.patchMembers(q)
+}
+
+// patchMembers writes members that are there, whole or not at all.
+func (b *BMC) patchMembers(q *request) answer {
+	have := b.node(q.key).body
+	for name := range q.body {
+		switch _, there := have[name]; {
+		case strings.HasPrefix(name, "@"):
+		case name == "PowerState" || name == "Id" || name == "UUID" || name == "SerialNumber":
+			return readOnlyProperty(name)
+		case !there:
+			return unknownProperty(name)
+		}
+	}
+	if boot, given := q.body["Boot"]; given {
+		if no := b.patchBoot(q.key, boot); no.status != 0 {
+			return no
+		}
+	}
+	b.edit(q.key, func(body map[string]any) {
+		for name, v := range q.body {
+			switch of := v.(type) {
+			case map[string]any:
+				if name != "Boot" {
+					merge(own(body, name), of)
+				}
+			default:
+				if !strings.HasPrefix(name, "@") {
+					body[name] = deep(v)
+				}
+			}
+		}
+	})
+	return answer{status: http.StatusNoContent}
+}
+
+// merge writes what is given into what is there.
+func merge(into, from map[string]any) {
+	for name, v := range from {
+		below, ok := v.(map[string]any)
+		at, there := into[name].(map[string]any)
+		if ok && there {
+			merge(at, below)
+			continue
+		}
+		into[name] = deep(v)
+	}
+}
