@@ -1,0 +1,279 @@
+package redfish
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/ingotmetal/ingot/bmc"
+	"github.com/ingotmetal/ingot/bmc/wire"
+)
+
+// auth is what a session has to show, under the session's lock.
+type auth struct {
+	token    string
+	location string // of the BMC's session, for the logout
+	basic    string // header, where the scheme is basic
+	version  string // of the credentials in use
+	serial   int    // counts what was obtained
+	dead     bool   // the token is kept for the logout alone
+
+	latched bool // the credentials of this version were refused
+	latch   string
+	closed  bool
+
+	rotated *rotation
+}
+
+// A rotation remembers a password that this session set, until the source of the
+// credentials knows it too.
+type rotation struct {
+	version string // that the source still gave
+	next    bmc.Secret
+}
+
+// A key is what goes with one request.
+type key struct {
+	header, value string
+	serial        int
+}
+
+func (k key) put(h http.Header) {
+	if k.header != "" {
+		h.Set(k.header, k.value)
+	}
+}
+
+// key is what auth has; the second result is false where there is nothing yet.
+func (a *auth) key() (key, bool) {
+	switch {
+	case a.token != "" && !a.dead:
+		return key{"X-Auth-Token", a.token, a.serial}, true
+	case a.basic != "":
+		return key{"Authorization", a.basic, a.serial}, true
+	}
+	return key{}, false
+}
+
+// credentials returns what to send, and logs in where there is nothing. Of
+// several callers one logs in and the others wait for it.
+func (s *Session) credentials(ctx context.Context, op string) (key, error) {
+	if k, ok := s.current(); ok || s.source == nil {
+		return k, nil
+	}
+	if err := s.takeTurn(ctx, op); err != nil {
+		return key{}, err
+	}
+	defer s.endTurn()
+	if k, ok := s.current(); ok {
+		return k, nil
+	}
+	return s.obtain(ctx, op)
+}
+
+func (s *Session) current() (key, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.auth.key()
+}
+
+func (s *Session) takeTurn(ctx context.Context, op string) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return &bmc.Error{Kind: bmc.Unreachable, Op: op, Sent: bmc.SentNo, Why: "another login did not end in time", Err: ctx.Err()}
+	}
+}
+
+func (s *Session) endTurn() { <-s.turn }
+
+// obtain resolves the credentials and logs in. The caller has the turn.
+func (s *Session) obtain(ctx context.Context, op string) (key, error) {
+	c, err := s.resolve(ctx, op)
+	if err != nil {
+		return key{}, err
+	}
+	s.mu.Lock()
+	latched, closed := s.auth.latched && s.auth.latch == c.Version, s.auth.closed
+	s.mu.Unlock()
+	switch {
+	case closed:
+		return key{}, &bmc.Error{Kind: bmc.Unreachable, Op: op, Sent: bmc.SentNo, Why: "the session is closed"}
+	case latched:
+		return key{}, latchError(op)
+	}
+	place := s.sessions()
+	if s.opts.Scheme == SchemeBasic || place == "" {
+		return s.keep(auth{basic: basicHeader(c), version: c.Version}), nil
+	}
+	token, location, err := s.login(ctx, place, c)
+	if err != nil {
+		if e, ok := errors.AsType[*bmc.Error](err); ok && latches(e) {
+			s.lock(c.Version)
+		}
+		return key{}, err
+	}
+	return s.keep(auth{token: token, location: location, version: c.Version}), nil
+}
+
+func latchError(op string) error {
+	return &bmc.Error{Kind: bmc.Auth, Op: op, Sent: bmc.SentNo, Why: "these credentials were refused before", Do: "give the right ones; nothing is tried until they change"}
+}
+
+// latches reports whether a failed login must not be tried again as it is: it
+// counts towards a lockout.
+func latches(e *bmc.Error) bool {
+	return e.Kind == bmc.Auth || e.Kind == bmc.PasswordChange || e.Kind == bmc.Forbidden
+}
+
+// lock keeps the credentials of a version from being tried again.
+func (s *Session) lock(version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.auth.latched, s.auth.latch = true, version
+}
+
+// keep takes what was obtained into use.
+func (s *Session) keep(a auth) key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.serial, a.rotated = s.auth.serial+1, s.auth.rotated
+	s.auth = a
+	k, _ := s.auth.key()
+	return k
+}
+
+// resolve asks the source, late, and knows of a password that this session set.
+func (s *Session) resolve(ctx context.Context, op string) (bmc.Credentials, error) {
+	c, err := s.source.Credentials(ctx)
+	if err != nil {
+		if e, ok := errors.AsType[*bmc.Error](err); ok {
+			return c, e
+		}
+		return c, &bmc.Error{Kind: bmc.Auth, Op: op, Sent: bmc.SentNo, Why: "the credentials cannot be resolved", Do: "look at the secret broker", Err: err}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.auth.rotated; r != nil && r.version == c.Version {
+		c.Password = r.next
+	}
+	return c, nil
+}
+
+// refused tells of a 401 to a request with k, and says whether it is to be sent
+// again. A token that never worked is not replaced.
+func (s *Session) refused(k key, try int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case k.header == "":
+		return false
+	case k.serial != s.auth.serial:
+		return try == 0 // another has logged in meanwhile
+	case s.auth.basic != "" || try > 0:
+		s.auth.latched, s.auth.latch = true, s.auth.version
+		s.auth.dead, s.auth.basic = true, ""
+		return false
+	}
+	s.auth.token = "" // the location stays, for a logout if nothing replaces it
+	return true
+}
+
+// sessions is where a login is posted; empty: the service has no sessions.
+func (s *Session) sessions() string {
+	if l := s.root.link("Links", "Sessions"); l != "" {
+		return l
+	}
+	if l := s.root.link("SessionService"); l != "" {
+		return bare(l) + "/Sessions"
+	}
+	return ""
+}
+
+func basicHeader(c bmc.Credentials) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password.Show()))
+}
+
+// login makes a session of the BMC (DSP0266, section 13.3.4). It sends no
+// Authorization: some answer 415 to that.
+func (s *Session) login(ctx context.Context, place string, c bmc.Credentials) (token, location string, err error) {
+	in := s.call("log in", 1).hiding(c.Password)
+	body, err := json.Marshal(map[string]string{"UserName": c.Username, "Password": c.Password.Show()})
+	if err != nil {
+		return "", "", err
+	}
+	a, err := s.wire.Do(ctx, wire.Request{Op: in.name, Method: http.MethodPost, Path: place, Body: body})
+	if err != nil {
+		return "", "", err
+	}
+	if err := in.judge(a); err != nil {
+		return "", "", loginError(err)
+	}
+	token = a.Header.Get("X-Auth-Token")
+	location, _ = s.wire.Location(a) // without one there is nothing to log out from
+	if location == "" {
+		location = checked(read(a.Body).str("@odata.id"))
+	}
+	if token == "" {
+		return "", "", in.fail(bmc.Protocol, bmc.SentYes, "the BMC answered a login without a token", "try the scheme basic")
+	}
+	if must(readMessages(a.Body)) {
+		s.drop(ctx, token, location)
+		return "", "", in.fail(bmc.PasswordChange, bmc.SentYes, "the account's password has to be changed first", "change it on the BMC, then give the new one")
+	}
+	return token, location, nil
+}
+
+// loginError takes a 400 or 403 that says nothing else for refused credentials.
+func loginError(err error) error {
+	e, ok := errors.AsType[*bmc.Error](err)
+	if ok && (e.Status == http.StatusBadRequest || e.Status == http.StatusForbidden) && (e.Kind == bmc.Protocol || e.Kind == bmc.Forbidden) {
+		e.Kind, e.Do = bmc.Auth, "give the right credentials; nothing is tried until they change"
+	}
+	return err
+}
+
+// must reports whether a login says that the password has to be changed first.
+func must(list []message) bool {
+	for _, m := range list {
+		if is, ok := m.meant(); ok && is.kind == bmc.PasswordChange {
+			return true
+		}
+	}
+	return false
+}
+
+// logout ends the BMC's session, once.
+func (s *Session) logout(ctx context.Context) error {
+	if err := s.takeTurn(ctx, "log out"); err != nil {
+		return err
+	}
+	defer s.endTurn()
+	s.mu.Lock()
+	token, location := s.auth.token, s.auth.location
+	s.auth.token, s.auth.location, s.auth.basic, s.auth.closed = "", "", "", true
+	s.mu.Unlock()
+	if token == "" {
+		return nil
+	}
+	return s.drop(ctx, token, location)
+}
+
+// drop deletes a session of the BMC. That it is gone is no error.
+func (s *Session) drop(ctx context.Context, token, location string) error {
+	if location == "" {
+		return nil
+	}
+	out := s.call("log out", 1)
+	a, err := s.wire.Do(ctx, wire.Request{Op: out.name, Method: http.MethodDelete, Path: location, Header: http.Header{"X-Auth-Token": {token}}})
+	switch {
+	case err != nil:
+		return err
+	case a.Status == http.StatusUnauthorized || a.Status == http.StatusNotFound:
+		return nil
+	}
+	return out.judge(a)
+}

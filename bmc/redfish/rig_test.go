@@ -1,0 +1,181 @@
+package redfish_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ingotmetal/ingot/bmc"
+	"github.com/ingotmetal/ingot/bmc/bmcsim"
+	"github.com/ingotmetal/ingot/bmc/bmcsim/trees"
+	"github.com/ingotmetal/ingot/bmc/redfish"
+)
+
+// Trees that many tests use.
+const (
+	dell       = "dell-r750-idrac9-6.00"
+	dellDPU    = "dell-r750-idrac9-7.10-dpu"
+	ilo        = "hpe-dl380agen11-ilo6-1.66"
+	xcc        = "lenovo-sr670v2-xcc-2.83"
+	supermicro = "supermicro-821ge-11.01"
+	openbmc    = "openbmc-stock-2.15-off"
+	gb200      = "nvidia-gb200-openbmc"
+	dgx        = "nvidia-dgxh100-ami"
+	cray       = "hpe-cray-ex420-2node"
+	gigabyte   = "gigabyte-h262-ami-12.84"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A vault is a source of credentials that can be changed.
+type vault struct {
+	mu    sync.Mutex
+	c     bmc.Credentials
+	asked int
+}
+
+func (v *vault) Credentials(context.Context) (bmc.Credentials, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.asked++
+	return v.c, nil
+}
+
+func (v *vault) set(password, version string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.c.Password, v.c.Version = bmc.Keep(password), version
+}
+
+// A rig is a simulated BMC and how to reach it.
+type rig struct {
+	*bmcsim.BMC
+	t     testing.TB
+	end   bmc.Endpoint
+	vault *vault
+}
+
+// newRig serves a tree over plain http on loopback.
+func newRig(t testing.TB, tree string, o bmcsim.Options) *rig {
+	t.Helper()
+	raw, err := trees.Read(tree)
+	must(t, err)
+	return serve(t, tree, raw, o)
+}
+
+// change is newRig with text of the tree replaced, pairwise.
+func change(t testing.TB, tree string, o bmcsim.Options, pairs ...string) *rig {
+	t.Helper()
+	raw, err := trees.Read(tree)
+	must(t, err)
+	for i := 0; i < len(pairs); i += 2 {
+		if !bytes.Contains(raw, []byte(pairs[i])) {
+			t.Fatalf("%s does not hold %s", tree, pairs[i])
+		}
+	}
+	return serve(t, tree, []byte(strings.NewReplacer(pairs...).Replace(string(raw))), o)
+}
+
+func serve(t testing.TB, name string, raw []byte, o bmcsim.Options) *rig {
+	t.Helper()
+	tree, err := bmcsim.ParseTree(name, bytes.NewReader(raw))
+	must(t, err)
+	if o.LogSize == 0 {
+		o.LogSize = 4096
+	}
+	b, err := bmcsim.New(tree, o)
+	must(t, err)
+	srv := httptest.NewServer(b)
+	t.Cleanup(func() { srv.Close(); must(t, b.Close()) })
+	v := &vault{c: bmc.Credentials{Username: bmcsim.DefaultUser, Password: bmc.Keep(bmcsim.DefaultPassword), Version: "1"}}
+	if o.Auth.User != "" {
+		v.c.Username = o.Auth.User
+	}
+	return &rig{b, t, bmc.Endpoint{URL: srv.URL, Trust: bmc.Trust{Insecure: true}}, v}
+}
+
+func (r *rig) tryOpen() (bmc.Session, error) {
+	return redfish.Driver{}.Open(r.t.Context(), r.end, bmc.Access{Credentials: r.vault})
+}
+
+// open opens a session and closes it when the test ends.
+func (r *rig) open() *redfish.Session {
+	r.t.Helper()
+	s, err := r.tryOpen()
+	must(r.t, err)
+	r.t.Cleanup(func() { must(r.t, s.Close(context.Background())) })
+	return s.(*redfish.Session)
+}
+
+// system is open with a selector.
+func (r *rig) system(selector string) *redfish.Session {
+	r.end.System = selector
+	return r.open()
+}
+
+// count is how many requests of a method came for paths with a suffix.
+func (r *rig) count(method, suffix string) int {
+	n := 0
+	for _, q := range r.Log() {
+		if q.Method == method && strings.HasSuffix(strings.TrimRight(q.Path, "/"), suffix) {
+			n++
+		}
+	}
+	return n
+}
+
+// wantKind demands an error of a kind, and returns it.
+func wantKind(t testing.TB, err error, kind bmc.Kind) *bmc.Error {
+	t.Helper()
+	e, ok := errors.AsType[*bmc.Error](err)
+	if !ok || e.Kind != kind {
+		t.Fatalf("got %v, want %s", err, kind)
+	}
+	return e
+}
+
+// An expected is what EXPECTED.json says of a tree.
+type expected struct {
+	Systems []struct {
+		URI, PowerState, UUID, SerialNumber, SKU string
+		ResetTypes, BootTargets                  []string
+		SettingsURI                              string
+		EthernetInterfaces, InvalidMACs          int
+		DistinctMACs, AdapterMACs                []string
+	}
+	Managers     []struct{ URI, FirmwareVersion string }
+	VirtualMedia []struct {
+		URI        string
+		MediaTypes []string
+		Insert     string
+	}
+}
+
+// oracle reads what a script, which is no driver, found in the trees.
+func oracle(t testing.TB) map[string]expected {
+	t.Helper()
+	raw, err := os.ReadFile("../bmcsim/trees/testdata/EXPECTED.json")
+	must(t, err)
+	var all map[string]json.RawMessage
+	must(t, json.Unmarshal(raw, &all))
+	out := map[string]expected{}
+	for name, one := range all {
+		var e expected
+		if name != "_meta" {
+			must(t, json.Unmarshal(one, &e))
+			out[name] = e
+		}
+	}
+	return out
+}

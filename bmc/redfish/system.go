@@ -1,0 +1,229 @@
+package redfish
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ingotmetal/ingot/bmc"
+	"github.com/ingotmetal/ingot/bmc/wire"
+)
+
+const rootPath = "/redfish/v1/"
+
+// openBudget bounds the requests of an Open: BMCs of multi-node chassis have up
+// to some tens of systems.
+const openBudget = 128
+
+// find reads what selects the machine.
+func (s *Session) find(ctx context.Context, selector string) error {
+	c := s.call("open", openBudget)
+	if err := s.readRoot(ctx, c); err != nil {
+		return err
+	}
+	place := s.root.link("Systems")
+	if place == "" {
+		return c.fail(bmc.Protocol, bmc.SentYes, "the service has no systems", "is this a Redfish BMC?")
+	}
+	paths, err := s.systems(ctx, c, place)
+	if err != nil {
+		return err
+	}
+	list, err := c.read(ctx, paths)
+	if err != nil {
+		return err
+	}
+	i, err := choose(list, selector)
+	if err != nil {
+		return err
+	}
+	for _, one := range list {
+		s.all = append(s.all, bare(one.path))
+	}
+	s.host = list[i]
+	if err := s.findQuirks(ctx, c); err != nil {
+		return err
+	}
+	if !s.opts.IgnoreChassis {
+		s.host.chassis, err = c.ownChassis(ctx, list, i)
+	}
+	return err
+}
+
+// readRoot reads the service root, which asks for no credentials (DSP0266,
+// section 13.3.1). A BMC that asks all the same gets them once.
+func (s *Session) readRoot(ctx context.Context, c *call) error {
+	a, err := s.wire.Do(ctx, wire.Request{Op: c.name, Path: rootPath})
+	if err != nil {
+		return err
+	}
+	if a.Status == http.StatusUnauthorized {
+		s.root = doc{"Links": []byte(`{"Sessions":{"@odata.id":"/redfish/v1/SessionService/Sessions"}}`)}
+		if s.root, a, err = c.get(ctx, rootPath); err != nil {
+			return err
+		}
+	}
+	if err := c.judge(a); err != nil {
+		return err
+	}
+	var d doc
+	if err := a.JSON(&d); err != nil {
+		return err
+	}
+	s.root = d
+	return nil
+}
+
+// systems lists the members. A service that knows the collection only with a
+// trailing slash is asked with one from then on.
+func (s *Session) systems(ctx context.Context, c *call, place string) ([]string, error) {
+	paths, err := c.members(ctx, place)
+	if !isKind(err, bmc.NotFound) || strings.HasSuffix(place, "/") {
+		return paths, err
+	}
+	s.slash = true
+	return c.members(ctx, place)
+}
+
+// read reads all systems. Their order is that of their paths.
+func (c *call) read(ctx context.Context, paths []string) ([]host, error) {
+	var list []host
+	for _, p := range paths {
+		d, _, err := c.get(ctx, p)
+		if isKind(err, bmc.NotFound) {
+			continue // a dangling member is no machine
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, host{path: p, doc: d})
+	}
+	if len(list) == 0 {
+		return nil, c.fail(bmc.NotFound, bmc.SentYes, "the BMC has no system", "")
+	}
+	return list, nil
+}
+
+// isHost reports whether a system is a machine that can be driven: it can be
+// reset, and is no composition or part.
+func (h host) isHost() bool {
+	kind := h.doc.str("SystemType")
+	return h.doc.at("Actions").sub("#ComputerSystem.Reset") != nil && (kind == "" || kind == "Physical" || kind == "Virtual")
+}
+
+// choose returns the index of the machine that a selector names; an empty one
+// names the only host.
+func choose(list []host, selector string) (int, error) {
+	found := hosts(list)
+	if selector != "" {
+		found = matching(list, selector)
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	e := &bmc.Error{Kind: bmc.InvalidOption, Op: "open", Sent: bmc.SentYes, Do: "select one of " + names(list)}
+	switch {
+	case len(found) == 0:
+		e.Why = "no system is named " + selector
+	case selector == "":
+		e.Why = "the BMC has more than one machine"
+	default:
+		e.Why = "more than one system is named " + selector
+	}
+	return 0, e
+}
+
+// matching are the indexes of the systems that a selector names: by Id or path,
+// else by UUID, else by serial number or service tag.
+func matching(list []host, selector string) []int {
+	for _, names := range []func(host) bool{
+		func(h host) bool { return h.doc.str("Id") == selector || same(h.path, selector) },
+		func(h host) bool { return sameUUID(h.doc.str("UUID"), selector) },
+		func(h host) bool { return h.doc.str("SerialNumber") == selector || h.doc.str("SKU") == selector },
+	} {
+		var found []int
+		for i, h := range list {
+			if names(h) {
+				found = append(found, i)
+			}
+		}
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// hosts are the indexes of the machines; of a BMC that shows no host, of all
+// systems.
+func hosts(list []host) []int {
+	var out, all []int
+	for i, h := range list {
+		all = append(all, i)
+		if h.isHost() {
+			out = append(out, i)
+		}
+	}
+	if len(out) == 0 {
+		return all
+	}
+	return out
+}
+
+// names lists systems by Id and path, for an error.
+func names(list []host) string {
+	var out []string
+	for _, h := range list {
+		out = append(out, h.doc.str("Id")+" ("+bare(h.path)+")")
+	}
+	return strings.Join(out, ", ")
+}
+
+// sameUUID compares in either order; a placeholder names nothing.
+func sameUUID(reported, selector string) bool {
+	u, ok := bmc.ReadUUID(selector)
+	c := bmc.ClaimUUID(reported)
+	return ok && c.Fault == "" && (c.UUID == u || c.Swapped == u)
+}
+
+// partTypes are the chassis that are a part of a machine, or hold more than it:
+// their power says nothing of the machine's. The BMC's own board is one.
+func partTypes() []string {
+	return []string{"Component", "Module", "Card", "Zone", "Cartridge", "Row", "Pod", "Rack", "RackGroup", "Shelf", "Enclosure", "Expansion", "SideCar", "StorageEnclosure", "IPBasedDrive", "PowerStrip", "HeatExchanger"}
+}
+
+// ownChassis finds the chassis that holds system i, and no other, and reports
+// its power.
+func (c *call) ownChassis(ctx context.Context, list []host, i int) (string, error) {
+	places := list[i].doc.at("Links").links("Chassis")
+	slices.Sort(places)
+	for _, p := range places {
+		if shared(list, i, p) {
+			continue
+		}
+		d, _, err := c.get(ctx, p)
+		if isKind(err, bmc.NotFound) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		holds := d.at("Links").links("ComputerSystems")
+		alone := len(holds) == 0 || len(holds) == 1 && same(holds[0], list[i].path)
+		if alone && d.str("PowerState") != "" && !slices.Contains(partTypes(), d.str("ChassisType")) {
+			return p, nil
+		}
+	}
+	return "", nil
+}
+
+// shared reports whether another system says that it stands in a chassis.
+func shared(list []host, i int, chassis string) bool {
+	for j, h := range list {
+		if j != i && slices.ContainsFunc(h.doc.at("Links").links("Chassis"), func(l string) bool { return same(l, chassis) }) {
+			return true
+		}
+	}
+	return false
+}
