@@ -45,7 +45,7 @@ func (s *Session) vendor() string {
 }
 
 // probeBudget bounds the requests of a Probe.
-const probeBudget = 64
+const probeBudget = 128
 
 // Probe reads the machine anew and says what it can do. It reads only.
 func (s *Session) Probe(ctx context.Context) (bmc.Probed, error) {
@@ -87,6 +87,16 @@ func (s *Session) findSupport(ctx context.Context, c *call, d doc, out map[bmc.F
 		}
 		out[a.Feature()] = support
 	}
+	o, err := c.readOverride(ctx)
+	if err != nil {
+		return err
+	}
+	s.bootSupport(o, out)
+	list, err := c.slots(ctx)
+	if err != nil {
+		return err
+	}
+	has(bmc.MediaInsert, slices.ContainsFunc(list, func(one slot) bool { return one.TakesURL }), "no virtual drive takes a URL")
 	has(bmc.ReadInventory, true, "")
 	has(bmc.ReadHealth, d.sub("Status") != nil, "not reported")
 	has(bmc.ReadMACs, d.link("EthernetInterfaces") != "" || s.host.doc.at("Links").docs("Chassis") != nil, "no network interfaces are listed")

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http/httptest"
+	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -15,6 +17,7 @@ import (
 	"github.com/ingotmetal/ingot/bmc/bmcsim"
 	"github.com/ingotmetal/ingot/bmc/bmcsim/trees"
 	"github.com/ingotmetal/ingot/bmc/redfish"
+	"github.com/ingotmetal/ingot/bmc/wire"
 )
 
 // Trees that many tests use.
@@ -58,15 +61,50 @@ func (v *vault) set(password, version string) {
 	v.c.Password, v.c.Version = bmc.Keep(password), version
 }
 
+// lines are connections in memory, so that a test can run in a bubble of
+// synctest.
+type lines struct {
+	calls chan net.Conn
+	ended chan struct{}
+	once  sync.Once
+}
+
+func newLines() *lines { return &lines{calls: make(chan net.Conn), ended: make(chan struct{})} }
+
+func (l *lines) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case l.calls <- there:
+		return here, nil
+	case <-l.ended:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *lines) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.calls:
+		return c, nil
+	case <-l.ended:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *lines) Close() error   { l.once.Do(func() { close(l.ended) }); return nil }
+func (l *lines) Addr() net.Addr { return &net.TCPAddr{} }
+
 // A rig is a simulated BMC and how to reach it.
 type rig struct {
 	*bmcsim.BMC
 	t     testing.TB
 	end   bmc.Endpoint
 	vault *vault
+	lines *lines
 }
 
-// newRig serves a tree over plain http on loopback.
+// newRig serves a tree over plain http.
 func newRig(t testing.TB, tree string, o bmcsim.Options) *rig {
 	t.Helper()
 	raw, err := trees.Read(tree)
@@ -96,17 +134,24 @@ func serve(t testing.TB, name string, raw []byte, o bmcsim.Options) *rig {
 	}
 	b, err := bmcsim.New(tree, o)
 	must(t, err)
-	srv := httptest.NewServer(b)
-	t.Cleanup(func() { srv.Close(); must(t, b.Close()) })
+	lines := newLines()
+	srv := &http.Server{Handler: b, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(lines) }()
+	t.Cleanup(func() {
+		must(t, srv.Close())
+		<-done
+		must(t, b.Close())
+	})
 	v := &vault{c: bmc.Credentials{Username: bmcsim.DefaultUser, Password: bmc.Keep(bmcsim.DefaultPassword), Version: "1"}}
 	if o.Auth.User != "" {
 		v.c.Username = o.Auth.User
 	}
-	return &rig{b, t, bmc.Endpoint{URL: srv.URL, Trust: bmc.Trust{Insecure: true}}, v}
+	return &rig{b, t, bmc.Endpoint{URL: "http://bmc.test", Trust: bmc.Trust{Insecure: true}}, v, lines}
 }
 
 func (r *rig) tryOpen() (bmc.Session, error) {
-	return redfish.Driver{}.Open(r.t.Context(), r.end, bmc.Access{Credentials: r.vault})
+	return redfish.Driver{Wire: wire.Options{Dial: r.lines.dial}}.Open(r.t.Context(), r.end, bmc.Access{Credentials: r.vault})
 }
 
 // open opens a session and closes it when the test ends.
