@@ -163,6 +163,9 @@ func (s *Store) save(b book, to Identities) error {
 	if len(raw) > maxStore {
 		return &BadFile{Path: s.path, Why: "would be larger than a store may be"}
 	}
+	if _, err := decode(raw, to); err != nil { // it is about to be all that there is
+		return &BadFile{Path: s.path, Why: "would not be read again, and stays as it is", Err: err}
+	}
 	return s.keep(s.path, whole.Replace, raw)
 }
 

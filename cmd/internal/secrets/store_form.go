@@ -72,8 +72,10 @@ func (b book) encode(to Identities) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = w.Write(plain)
-	return out.Bytes(), errors.Join(err, w.Close())
+	if _, err = w.Write(plain); err == nil {
+		err = w.Close() // it writes the end
+	}
+	return out.Bytes(), err
 }
 
 // first is the recipient that the first identity opens for.
