@@ -129,12 +129,12 @@ func TestEveryCutLeavesOldOrNew(t *testing.T) {
 	full := os.Getenv("INGOT_CRASH") == "full"
 	for _, call := range []string{"openat", "write", "fsync", "linkat", "renameat", "unlinkat"} {
 		for _, fault := range []string{"signal=KILL", "error=EIO"} {
-			every := map[string]int{"openat": 11, "write": 4, "unlinkat": 3}[call]
+			every := map[string]int{"openat": 13, "write": 5, "fsync": 2, "unlinkat": 3}[call]
 			if full || every == 0 {
 				every = 1
 			}
 			for n := 1; n < 200; n += every {
-				dir := t.TempDir()
+				dir := folder(t)
 				cut := lived(t, tracer, dir, fmt.Sprintf("inject=%s:%s:when=%d", call, fault, n))
 				survived(t, dir)
 				if t.Failed() {
@@ -151,6 +151,18 @@ func TestEveryCutLeavesOldOrNew(t *testing.T) {
 	}
 }
 
+// folder is a new one, in memory where that is possible: what is cut is the process,
+// not the disk.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(memory(), "ingot-secrets-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // lived lives a life in dir, with a fault, and reports whether it was met.
 func lived(t *testing.T, tracer, dir, inject string) bool {
 	t.Helper()
@@ -159,7 +171,7 @@ func lived(t *testing.T, tracer, dir, inject string) bool {
 		t.Fatal(err)
 	}
 	calls, _, _ := strings.Cut(strings.TrimPrefix(inject, "inject="), ":")
-	trace := filepath.Join(t.TempDir(), "trace")
+	trace := filepath.Join(folder(t), "trace")
 	cmd := exec.CommandContext(t.Context(), tracer, "-f", "-o", trace, "-e", "signal=none", "-e", "trace="+calls, "-e", inject, self)
 	cmd.Env = append(os.Environ(), lifeVar+"="+dir)
 	ended := cmd.Run()
@@ -179,7 +191,7 @@ func TestWhatACrashLeavesBesideIsNotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := 0; n <= len(raw); n++ {
+	for n := 0; n <= len(raw); n += 7 {
 		write(t, filepath.Join(dir, ".secrets.age.1.new"), raw[:n], 0o600)
 		write(t, filepath.Join(dir, ".secrets.key.1.new"), raw[:n], 0o600)
 		gives(t, storeIn(dir), "secret://store/a", "root", "hunter2")
