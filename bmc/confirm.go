@@ -15,25 +15,45 @@ const ConfirmGap = 3 * time.Second
 type Confirm struct {
 	Since time.Time // when the request was made
 
-	first, last time.Time // ends of the first and the newest read of off; zero: none
-	proved      bool
+	start   time.Time // of the first read of off
+	first   time.Time // its end; zero: none
+	last    time.Time // end of the newest
+	against time.Time // end of the newest read that says otherwise
+	proved  bool
 }
 
-// See adds a read. One that began before Since, before the newest that counted,
-// or ended before it began is left out. A read that is not off undoes what was
-// gathered, also a proof.
+// See adds a read, in any order. A read of off that began before Since or before
+// the newest that counted, that ended before it began, or that a read which says
+// otherwise outlasts is left out. A read that says otherwise undoes what was
+// gathered, also a proof, unless it was over before the first read of off began.
 func (c Confirm) See(o PowerObservation) Confirm {
+	if !o.Idle() {
+		return c.contradict(later(o.Began, o.Ended))
+	}
 	switch {
-	case o.Began.Before(c.Since), o.Ended.Before(o.Began), o.Began.Before(c.last):
-	case !o.Idle():
-		c.first, c.last, c.proved = time.Time{}, time.Time{}, false
+	case o.Began.Before(c.Since), o.Began.Before(c.against), o.Began.Before(c.last), o.Ended.Before(o.Began):
 	case c.first.IsZero():
-		c.first, c.last = o.Ended, o.Ended
+		c.start, c.first, c.last = o.Began, o.Ended, o.Ended
 	default:
 		c.last = o.Ended
 		c.proved = c.proved || o.Began.Sub(c.first) >= ConfirmGap
 	}
 	return c
+}
+
+func (c Confirm) contradict(end time.Time) Confirm {
+	c.against = later(c.against, end)
+	if end.Before(c.start) {
+		return c
+	}
+	return Confirm{Since: c.Since, against: c.against}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // Off reports whether the reads prove that the machine is off.

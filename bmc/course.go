@@ -12,6 +12,10 @@ type Patience struct {
 	Graceful time.Duration // for off by the operating system; default 10m: some take 6
 	Poll     time.Duration // between reads; default 3s
 	Resend   time.Duration // before what may be sent twice is sent again after a lost answer; default 30s
+	// Grace is how much longer it waits, in all, for a BMC that stops answering on
+	// the way; default 5m: they take 90 to 200 s to restart. One that never answered
+	// gets none.
+	Grace time.Duration
 }
 
 func (p Patience) filled() Patience {
@@ -24,6 +28,7 @@ func (p Patience) filled() Patience {
 	fill(&p.Graceful, 10*time.Minute)
 	fill(&p.Poll, ConfirmGap)
 	fill(&p.Resend, 30*time.Second)
+	fill(&p.Grace, 5*time.Minute)
 	return p
 }
 
@@ -39,8 +44,12 @@ type Course struct {
 	since    time.Time // the present leg's start
 	ready    time.Time // no move before this instant
 	deadline time.Time // of the present leg
+	met      bool      // the BMC has answered
+	blind    time.Time // since when it does no more; zero: it does
+	grace    time.Duration
 	confirm  Confirm
 	looked   bool      // result.Last was read in this leg, and after what was sent last
+	tried    bool      // something was sent, whatever came of it
 	sent     bool      // in this leg, and not refused
 	doubted  time.Time // when an answer to it was lost; zero: none was
 
@@ -87,7 +96,7 @@ func Begin(v Verb, p *Probed, patience Patience, now time.Time) (*Course, error)
 		return nil, &Error{Kind: Unsupports, Op: "power " + string(v), Why: s.Why, Do: "the machine does: " + verbsOf(p)}
 	}
 	c := &Course{verb: v, patience: patience.filled(), legs: v.legs()}
-	c.result.Verb = v
+	c.result.Verb, c.grace = v, c.patience.Grace
 	c.enter(now)
 	return c, nil
 }
@@ -112,7 +121,7 @@ func (c *Course) Next() Move {
 	case c.done:
 		return Move{Do: MoveDone}
 	case c.due():
-		return Move{Do: MoveSend, At: c.ready, Send: l[0].send, Once: !c.verb.Repeatable() && len(c.result.Sent) == 0}
+		return Move{Do: MoveSend, At: c.ready, Send: l[0].send, Once: !c.verb.Repeatable() && !c.tried}
 	}
 	at := c.ready
 	if next := c.confirm.Next(); next.After(at) {
@@ -135,7 +144,7 @@ func (c *Course) due() bool {
 	case l.reach == Off:
 		return !o.Idle() && (l.forces || !moving)
 	}
-	return true
+	return !moving
 }
 
 // Saw tells of a read that ended at now.
@@ -144,13 +153,14 @@ func (c *Course) Saw(o PowerObservation, now time.Time) {
 		return
 	}
 	c.result.Last = o
+	c.answers(now)
 	if o.Began.Before(c.since) { // it says nothing of what is asked now
 		c.wait(now, nil)
 		return
 	}
 	c.looked, c.confirm = true, c.confirm.See(o)
 	switch l := c.legs[0]; {
-	case l.needs && !c.sent && o.Without():
+	case l.needs && !c.result.Changed && o.Without():
 		c.fail(&Error{Kind: Conflict, Sent: SentNo, State: Off, Why: "it needs a machine that runs", Do: "turn it on, or cycle it"})
 		return
 	case l.reach == On && o.Runs(), l.reach == Off && c.confirm.Off():
@@ -159,7 +169,7 @@ func (c *Course) Saw(o PowerObservation, now time.Time) {
 	case !c.doubted.IsZero() && now.Sub(c.doubted) >= c.patience.Resend:
 		c.sent, c.doubted = false, time.Time{}
 	}
-	if !c.due() {
+	if !c.due() || !now.Before(c.deadline) {
 		c.wait(now, nil)
 	}
 }
@@ -169,38 +179,85 @@ func (c *Course) Blind(err error, now time.Time) {
 	if c.done {
 		return
 	}
-	if e, ok := errors.AsType[*Error](err); ok && (e.Again() || e.Kind == Unreachable || e.Kind == Indeterminate) {
-		c.wait(now, e)
-		return
-	}
-	c.fail(err)
-}
-
-// Answered tells what came of the action that [Course.Next] named.
-func (c *Course) Answered(r Receipt, err error, now time.Time) {
-	if c.done {
-		return
-	}
-	c.looked = false // whatever it was, it is looked at anew
-	e, typed := errors.AsType[*Error](err)
-	last := c.legs[0].reach == ""
+	e, ok := errors.AsType[*Error](err)
 	switch {
-	case err == nil:
-		c.accepted(r, now)
-	case typed && (e.Sent == SentMaybe || e.Kind == Indeterminate):
-		c.result.Changed = true
-		if last {
-			c.fail(e)
-			return
-		}
-		c.sent, c.doubted = true, now
-		c.confirm = Confirm{Since: now}
-		c.wait(now, nil)
-	case typed && (e.Again() || e.Kind == Conflict && !last):
+	case ok && (e.Kind == Unreachable || e.Kind == Indeterminate):
+		c.silent(now)
+		c.wait(now, e)
+	case ok && (e.Again() || c.tried && (e.Kind == Protocol || e.Kind == NotFound)): // a BMC that starts says such things
+		c.answers(now)
 		c.wait(now, e)
 	default:
 		c.fail(err)
 	}
+}
+
+// silent notes that the BMC gives no answer.
+func (c *Course) silent(now time.Time) {
+	if c.met && c.blind.IsZero() {
+		c.blind = now
+	}
+}
+
+// answers notes that it does. Where it gave none for a while, the leg gets that
+// time again, as far as the grace lasts.
+func (c *Course) answers(now time.Time) {
+	c.met = true
+	if c.blind.IsZero() {
+		return
+	}
+	lost := min(now.Sub(c.blind), c.grace)
+	c.deadline, c.grace, c.blind = c.deadline.Add(lost), c.grace-lost, time.Time{}
+}
+
+// Answered tells what came of the action that [Course.Next] named. An error that
+// is none of ours counts as a lost answer.
+func (c *Course) Answered(r Receipt, err error, now time.Time) {
+	if c.done {
+		return
+	}
+	c.looked, c.tried = false, true // whatever came of it, it is looked at anew
+	e, typed := errors.AsType[*Error](err)
+	last := c.legs[0].reach == ""
+	switch {
+	case err == nil:
+		c.answers(now)
+		c.accepted(r, now)
+	case !typed || e.Sent == SentMaybe || e.Kind == Indeterminate:
+		c.lost(err, now)
+	case e.Again() || e.Kind == Conflict && !last:
+		if e.Kind == Unreachable {
+			c.silent(now)
+		} else {
+			c.answers(now)
+		}
+		c.wait(now, e)
+	default:
+		c.result.Changed = c.result.Changed || e.Kind == Protocol && e.Sent == SentYes // who knows what it did
+		c.fail(err)
+	}
+}
+
+// lost deals with an answer that did not come. What ends with its acceptance
+// ends here; all else shows in the machine's state.
+func (c *Course) lost(err error, now time.Time) {
+	c.result.Changed = true
+	if c.legs[0].reach == "" {
+		c.fail(c.indeterminate(err))
+		return
+	}
+	c.sent, c.doubted = true, now
+	c.confirm = Confirm{Since: now}
+	c.silent(now)
+	c.wait(now, nil)
+}
+
+// indeterminate makes err say that nobody knows (BMC-3).
+func (c *Course) indeterminate(err error) error {
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind == Indeterminate {
+		return err
+	}
+	return &Error{Kind: Indeterminate, Sent: SentMaybe, Why: "the answer is lost", Do: "look at the machine, and at its console", Err: err}
 }
 
 // accepted begins the wait for the state.
@@ -228,7 +285,11 @@ func (c *Course) arrive(now time.Time) {
 // wait puts the next move off, or ends the course where its time is over. Why is
 // what made it wait; nil: the state is not there yet.
 func (c *Course) wait(now time.Time, why *Error) {
-	if !now.Before(c.deadline) {
+	limit := c.deadline
+	if !c.blind.IsZero() {
+		limit = limit.Add(c.grace)
+	}
+	if !now.Before(limit) {
 		c.late(why)
 		return
 	}
@@ -236,7 +297,7 @@ func (c *Course) wait(now time.Time, why *Error) {
 	if why != nil && why.After > pause {
 		pause = why.After
 	}
-	c.ready = now.Add(pause)
+	c.ready = now.Add(min(pause, limit.Sub(now)))
 }
 
 // late ends a course whose state did not come.
@@ -245,8 +306,14 @@ func (c *Course) late(why *Error) {
 	if why != nil {
 		e.Why, e.Err = "the BMC gave no other answer in time: "+why.Error(), why
 	}
-	if c.result.Changed {
+	if why != nil && !c.result.Changed {
+		e.Kind, e.After = why.Kind, why.After
+	}
+	switch {
+	case len(c.result.Sent) > 0:
 		e.Sent = SentYes
+	case c.result.Changed:
+		e.Sent = SentMaybe
 	}
 	c.fail(e)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -48,11 +49,11 @@ func (e Endpoint) Validate() error {
 	}
 	u, err := url.Parse(e.URL)
 	switch {
-	case err != nil || u.Host == "" || u.Hostname() == "" || len(e.URL) > 512:
+	case err != nil || u.Scheme == "" || u.Hostname() == "" || len(e.URL) > 512 || !isPort(u):
 		return bad("the URL is none", "want https://host or https://host:port")
 	case u.User != nil:
 		return bad("the URL holds a user", "name the credentials by a secret:// reference")
-	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "":
+	case u.Path != "" && u.Path != "/" || strings.ContainsAny(e.URL, "?#"):
 		return bad("the URL holds more than scheme, host and port", "want https://host or https://host:port")
 	case len(e.System) > 256:
 		return bad("the system selector is over 256 bytes", "name a member's Id, a UUID or a serial number")
@@ -83,5 +84,15 @@ func (t Trust) validate(bad func(why, do string) error) error {
 func isPin(s string) bool {
 	digest, ok := strings.CutPrefix(s, PinPrefix)
 	raw, err := base64.StdEncoding.DecodeString(digest)
-	return ok && err == nil && len(raw) == 32
+	return ok && err == nil && len(raw) == 32 && base64.StdEncoding.EncodeToString(raw) == digest
+}
+
+// isPort reports whether u names no port, or one that there is.
+func isPort(u *url.URL) bool {
+	port := u.Port()
+	if port == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
 }

@@ -60,7 +60,7 @@ const MaxWhy = 512
 // would help.
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "bmc: %s: %s", e.Op, e.Kind)
+	fmt.Fprintf(&b, "bmc: %s: %s", Quote(e.Op), e.Kind)
 	if e.Why != "" {
 		b.WriteString(": " + Quote(e.Why))
 	}
@@ -74,7 +74,7 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, "; try again in %s", e.After)
 	}
 	if e.Do != "" {
-		b.WriteString("; " + e.Do)
+		b.WriteString("; " + Quote(e.Do))
 	}
 	return b.String()
 }
@@ -102,7 +102,7 @@ func (e *Error) Code() string {
 // Again reports whether the same request may be sent once more: it was not
 // carried out, and later it may be.
 func (e *Error) Again() bool {
-	return e.Kind == Busy || e.Kind == Unreachable && e.Sent != SentMaybe
+	return e.Kind == Busy && e.Sent != SentMaybe || e.Kind == Unreachable && (e.Sent == SentNo || e.Sent == "")
 }
 
 // Quote makes what a BMC said fit for a log or terminal: one line, printable,

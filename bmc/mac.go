@@ -35,12 +35,11 @@ const (
 // nothing between.
 func ReadMAC(s string) (MAC, MACFault) {
 	s = strings.TrimSpace(s)
-	plain := strings.NewReplacer(":", "", "-", "").Replace(s)
-	raw, err := hex.DecodeString(plain)
+	raw, err := hex.DecodeString(plainMAC(s))
 	switch {
 	case s == "" || strings.EqualFold(s, "not available") || strings.EqualFold(s, "n/a") || strings.EqualFold(s, "null"):
 		return MAC{}, Absent
-	case err != nil || len(raw) != 6 || len(s) != 17 && len(s) != 12:
+	case err != nil || len(raw) != 6:
 		return MAC{}, Malformed
 	}
 	m := MAC(raw)
@@ -51,4 +50,17 @@ func ReadMAC(s string) (MAC, MACFault) {
 		return MAC{}, Group
 	}
 	return m, NoFault
+}
+
+// plainMAC takes the separators out of 17 characters where they are all the
+// same and in their places.
+func plainMAC(s string) string {
+	if len(s) != 17 || s[2] != ':' && s[2] != '-' {
+		return s
+	}
+	parts := strings.Split(s, s[2:3])
+	if len(parts) != 6 {
+		return s
+	}
+	return strings.Join(parts, "")
 }

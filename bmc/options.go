@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // MaxOptions bounds a driver's options, in bytes (PROV-9).
@@ -78,12 +80,12 @@ func scanObject(d *json.Decoder, depth int) *finding {
 		switch {
 		case err != nil || !ok:
 			return &finding{"broken JSON", `want {"key": value}`}
-		case seen[strings.ToLower(key)]:
+		case seen[fold(key)]:
 			return &finding{"the key " + key + " stands twice", "leave one"}
 		case looksSecret(key):
 			return &finding{"the key " + key + " looks like a credential", "name credentials by a secret:// reference"}
 		}
-		seen[strings.ToLower(key)] = true
+		seen[fold(key)] = true
 		if f := scanValue(d, depth); f != nil {
 			return f
 		}
@@ -121,11 +123,19 @@ func closing(d *json.Decoder) *finding {
 
 // looksSecret reports whether a key names what must not stand in clear.
 func looksSecret(key string) bool {
-	k := strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(key))
-	for _, word := range []string{"pass", "pwd", "secret", "token", "credential", "apikey", "private", "username", "login", "cookie", "authorization"} {
+	k := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, fold(key))
+	for _, word := range []string{"pass", "pwd", "secret", "token", "credential", "private", "username", "login", "cookie", "authorization", "bearer"} {
 		if strings.Contains(k, word) {
 			return true
 		}
 	}
-	return k == "user" || k == "auth" || k == "key"
+	return strings.HasSuffix(k, "key") || slices.Contains([]string{"user", "auth", "basicauth", "pw", "psk", "kg"}, k)
 }
+
+// fold makes keys one that a JSON decoder takes for the same.
+func fold(key string) string { return strings.ToLower(strings.ToUpper(key)) }

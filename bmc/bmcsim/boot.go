@@ -1,6 +1,7 @@
 package bmcsim
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,6 +30,18 @@ func (b *BMC) settingsOf(k string) string {
 	return s
 }
 
+// dropMode takes the mode out of a system that refuses one.
+func (b *BMC) dropMode(n *node) {
+	if !b.o.Boot.RefusesMode || n.body["Boot"] == nil {
+		return
+	}
+	b.edit(key(n.path), func(body map[string]any) {
+		boot := own(body, "Boot")
+		delete(boot, bootMode)
+		delete(boot, bootMode+allowable)
+	})
+}
+
 // addSettings gives a system a settings object that takes overrides, where options want
 // one and the tree's does not.
 func (b *BMC) addSettings(n *node) {
@@ -38,7 +51,7 @@ func (b *BMC) addSettings(n *node) {
 	k := key(n.path)
 	path := linkOf(dig(n.body, "@Redfish.Settings")["SettingsObject"])
 	if path == "" {
-		path = n.path + "/Settings"
+		path = n.path + "/" + cmp.Or(b.o.Boot.SettingsName, "Settings")
 		b.edit(k, func(body map[string]any) {
 			body["@Redfish.Settings"] = map[string]any{"@odata.type": "#Settings.v1_3_5.Settings", "SettingsObject": refer(path)}
 		})
@@ -185,6 +198,7 @@ func (b *BMC) bootQuirks(in map[string]any) answer {
 func (b *BMC) start(s *system) Start {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.applyBios(s)
 	from := s.key
 	if settings := b.settingsOf(s.key); s.pending && settings != "" {
 		from, s.pending = settings, false

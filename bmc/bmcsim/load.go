@@ -20,6 +20,13 @@ func (b *BMC) away(now time.Time) bool {
 	return now.Before(b.load.until)
 }
 
+// startedAt is when the BMC last started.
+func (b *BMC) startedAt() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.load.started
+}
+
 // Reboot restarts the BMC as a reset of its manager does: sessions and tasks are gone,
 // and connections are dropped for Load.Rebooting. Systems stay as they are.
 func (b *BMC) Reboot() { b.reboot() }

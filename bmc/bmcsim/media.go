@@ -42,7 +42,8 @@ func (b *BMC) addSlots() {
 		if s == nil {
 			s = &slot{path: n.path, types: texts(n.body["MediaTypes"])}
 			s.patch = b.o.Media.PatchOnly || dig(n.body, "Actions", "#VirtualMedia.InsertMedia") == nil
-			s.noURL = s.patch && (strings.HasPrefix(name, "rdoc") || strings.HasPrefix(name, "remote"))
+			s.noURL = s.patch && (strings.HasPrefix(name, "rdoc") || strings.HasPrefix(name, "remote")) ||
+				slices.ContainsFunc(b.o.Media.NoURL, func(p string) bool { return glob(strings.ToLower(p), name) })
 			s.inserted, _ = n.body["Inserted"].(bool)
 			if image := text(n.body, "Image"); image != "None" {
 				s.image = image

@@ -14,6 +14,7 @@ type Options struct {
 	Auth  Auth
 	Power Power
 	Boot  Boot
+	Bios  Bios
 	Media Media
 	ETags ETags
 	Tasks Tasks
@@ -101,6 +102,8 @@ type Power struct {
 	HardGraceful bool
 	// ResetTypes are what systems allow; nil is the tree's.
 	ResetTypes []string
+	// ActionInfo tells them by an ActionInfo, and not beside the action.
+	ActionInfo bool
 }
 
 // Boot is how overrides of the boot source are taken.
@@ -113,6 +116,14 @@ type Boot struct {
 	RefusesContinuous bool
 	RefusesNone       bool // the target None is refused
 	SettingsOnly      bool // an override is taken by the settings object alone
+	// SettingsName is the last part of the path of a settings object that the tree does
+	// not have; default Settings.
+	SettingsName string
+}
+
+// Bios is how attributes of the BIOS are shown.
+type Bios struct {
+	ShowsPending bool // those that are written read at once as if they applied
 }
 
 // Media is how slots of virtual media behave.
@@ -136,6 +147,8 @@ type Media struct {
 	// which refuses an insert until it is ejected. Every slot starts so.
 	KeepsImage bool
 	PatchOnly  bool // slots have no actions: Image is written
+	// NoURL are patterns of names of slots that take no URL, as in a [Rule].
+	NoURL []string
 	// RefusesEmpty refuses to eject from an empty slot.
 	RefusesEmpty bool
 }

@@ -75,7 +75,34 @@ func (b *BMC) patchMembers(q *request) answer {
 			}
 		}
 	})
+	if b.o.Bios.ShowsPending {
+		b.showPending(q)
+	}
 	return answer{status: http.StatusNoContent}
+}
+
+// applyBios has the attributes apply that waited for a start.
+func (b *BMC) applyBios(s *system) {
+	bios := b.node(s.key + "/bios")
+	if bios == nil {
+		return
+	}
+	settings := key(linkOf(dig(bios.body, "@Redfish.Settings")["SettingsObject"]))
+	changed := b.nodes[settings]
+	if changed == nil {
+		return
+	}
+	b.edit(s.key+"/bios", func(body map[string]any) { merge(own(body, "Attributes"), dig(changed.body, "Attributes")) })
+	delete(b.nodes, settings)
+}
+
+// showPending writes attributes of the BIOS beside their settings object, too.
+func (b *BMC) showPending(q *request) {
+	given, ok := q.body["Attributes"].(map[string]any)
+	bios := q.key[:strings.LastIndex(q.key, "/")]
+	if n := b.node(bios); ok && n != nil && n.body["Attributes"] != nil {
+		b.edit(bios, func(body map[string]any) { merge(own(body, "Attributes"), given) })
+	}
 }
 
 // merge writes what is given into what is there.

@@ -55,6 +55,8 @@ func (b *BMC) addSystems() {
 				b.chassis[key(c)] = append(b.chassis[key(c)], s)
 			}
 		}
+		b.tellTypes(n)
+		b.dropMode(n)
 		b.addSettings(n)
 	}
 	for _, c := range b.tree.chassis {
@@ -154,6 +156,29 @@ func (b *BMC) chassisShown(ctx context.Context, list []*system) any {
 		}
 	}
 	return out
+}
+
+// tellTypes shows the ResetTypes as options want them.
+func (b *BMC) tellTypes(n *node) {
+	of := dig(n.body, "Actions", "#ComputerSystem.Reset")
+	if of == nil || b.o.Power.ResetTypes == nil && !b.o.Power.ActionInfo {
+		return
+	}
+	k := key(n.path)
+	list := []any{}
+	for _, t := range b.types(action{k, "ComputerSystem.Reset"}) {
+		list = append(list, t)
+	}
+	told := map[string]any{"target": of["target"], "ResetType@Redfish.AllowableValues": list}
+	if b.o.Power.ActionInfo {
+		path := n.path + "/ResetActionInfo"
+		told = map[string]any{"target": of["target"], "@Redfish.ActionInfo": path}
+		b.set(path, map[string]any{
+			"@odata.id": path, "@odata.type": "#ActionInfo.v1_1_2.ActionInfo", "Id": "ResetActionInfo", "Name": "Reset Action Info",
+			"Parameters": []any{map[string]any{"Name": "ResetType", "Required": true, "DataType": "String", "AllowableValues": list}},
+		})
+	}
+	b.edit(k, func(body map[string]any) { own(body, "Actions")["#ComputerSystem.Reset"] = told })
 }
 
 // types are the ResetTypes that an action allows.

@@ -80,7 +80,7 @@ func (r Rule) Validate() error {
 	case e.Delay < 0 || e.RetryAfter < 0 || e.Every < 0:
 		return fmt.Errorf("a time is less than 0")
 	case e.Drop != "" && e.Drop != DropBefore && e.Drop != DropAfter:
-		return fmt.Errorf("Drop %q is unknown", e.Drop)
+		return fmt.Errorf("the drop %q is unknown", e.Drop)
 	case e.Status != 0 && (e.Status < 200 || e.Status > 599) || e.Replies != 0 && (e.Replies < 200 || e.Replies > 599):
 		return fmt.Errorf("no status")
 	}
@@ -88,7 +88,7 @@ func (r Rule) Validate() error {
 	case "", SpoilTruncated, SpoilEndless, SpoilDrip, SpoilGarbage, SpoilTwice, SpoilTypes:
 		return nil
 	}
-	return fmt.Errorf("Body %q is unknown", e.Body)
+	return fmt.Errorf("the body %q is unknown", e.Body)
 }
 
 // ruleState counts.
