@@ -9,10 +9,12 @@ import (
 	"go/parser"
 	"go/token"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,11 +76,25 @@ type lines struct {
 	calls chan net.Conn
 	ended chan struct{}
 	once  sync.Once
+	mu    sync.Mutex
+	to    map[string]bool
 }
 
-func newLines() *lines { return &lines{calls: make(chan net.Conn), ended: make(chan struct{})} }
+func newLines() *lines {
+	return &lines{calls: make(chan net.Conn), ended: make(chan struct{}), to: map[string]bool{}}
+}
+
+// dialled are the addresses that were asked for.
+func (l *lines) dialled() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Sorted(maps.Keys(l.to))
+}
 
 func (l *lines) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	l.mu.Lock()
+	l.to[address] = true
+	l.mu.Unlock()
 	here, there := net.Pipe()
 	select {
 	case l.calls <- there:
