@@ -32,6 +32,8 @@ type Session struct {
 	mu   sync.Mutex
 	auth auth
 	info map[string]doc // ActionInfo by path
+	// bootBySettings: the system refused an override that its settings object took.
+	bootBySettings bool
 }
 
 // A host is the selected system as it was when the session was opened: what does
