@@ -45,21 +45,23 @@ func (p place) active() bool {
 type override struct {
 	system   place
 	settings place // path empty: there is none that takes overrides
+	byOther  bool  // the system was seen to refuse what it lists
 }
 
 // place is where an override is written: the system, unless only the settings
 // object says what it takes.
 func (o override) place() place {
-	if o.settings.path != "" && o.settings.takes() && !o.system.lists() {
+	if o.settings.path != "" && (o.byOther || !o.system.lists()) {
 		return o.settings
 	}
 	return o.system
 }
 
-// standing is where what stands is read.
+// standing is where what stands is read. The settings object of a system that
+// takes overrides itself is not looked at: some leave there what never applies.
 func (o override) standing() place {
-	if !o.system.active() && o.settings.path != "" && o.settings.active() {
-		return o.settings
+	if p := o.place(); !o.system.active() && p.active() {
+		return p
 	}
 	return o.system
 }
@@ -83,6 +85,9 @@ func (c *call) readOverride(ctx context.Context) (override, error) {
 	}
 	if p := (place{path: settings, tag: tagOf(a, d), boot: d.sub("Boot"), pending: true}); p.takes() {
 		o.settings = p
+		c.s.mu.Lock()
+		o.byOther = c.s.bootBySettings
+		c.s.mu.Unlock()
 	}
 	return o, nil
 }
@@ -232,6 +237,9 @@ func (s *Session) SetBoot(ctx context.Context, spec bmc.BootSpec) (bmc.BootState
 			return s.state(o), err
 		}
 		p = o.settings
+		s.mu.Lock()
+		s.bootBySettings = true
+		s.mu.Unlock()
 	}
 	return c.stands(ctx, "the override does not stand", spec.Stands)
 }
@@ -364,8 +372,8 @@ func (s *Session) ClearBoot(ctx context.Context) (bmc.BootState, error) {
 		return bmc.BootState{}, err
 	}
 	sent := false
-	for _, p := range []place{o.system, o.settings} {
-		if p.path == "" || !p.active() {
+	for _, p := range []place{o.system, o.place()} {
+		if !p.active() || sent && p.path == o.system.path {
 			continue
 		}
 		sent = true

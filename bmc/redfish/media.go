@@ -86,13 +86,25 @@ func (c *call) slots(ctx context.Context) ([]slot, error) {
 			out = append(out, one)
 		}
 	}
-	for i := range out { // an Id that two collections use names neither
-		twice := func(o slot) bool { return o.path != out[i].path && o.doc.str("Id") == out[i].doc.str("Id") }
-		if out[i].ID == "" || slices.ContainsFunc(out, twice) {
-			out[i].ID = bare(out[i].path)
+	return distinct(out), nil
+}
+
+// distinct leaves out what was listed before: the system and its manager may list
+// the same drives, of the same Id and types. Another drive of a known Id is named
+// by its path.
+func distinct(list []slot) []slot {
+	var out []slot
+	for _, one := range list {
+		i := slices.IndexFunc(out, func(o slot) bool { return o.ID == one.ID })
+		if i >= 0 && slices.Equal(out[i].Types, one.Types) {
+			continue
 		}
+		if i >= 0 || one.ID == "" {
+			one.ID = bare(one.path)
+		}
+		out = append(out, one)
 	}
-	return out, nil
+	return out
 }
 
 // slot reads one drive.
@@ -180,7 +192,7 @@ func (s *Session) InsertMedia(ctx context.Context, spec bmc.MediaSpec) (bmc.Medi
 	if err := c.insert(ctx, one, spec.Image, u.Scheme, emptied); err != nil {
 		return one.MediaSlot, err
 	}
-	one, err = c.until(ctx, one.path, "the image is not in the drive "+one.ID, func(s slot) bool { return s.Inserted && s.Image == spec.Image })
+	one, err = c.until(ctx, one, "the image is not in the drive "+one.ID, func(s slot) bool { return s.Inserted && s.Image == spec.Image })
 	return one.MediaSlot, err
 }
 
@@ -215,7 +227,7 @@ func (c *call) empty(ctx context.Context, one slot, running bool) (slot, error) 
 	if err := c.eject(ctx, one); err != nil {
 		return one, err
 	}
-	return c.until(ctx, one.path, "the drive "+one.ID+" does not become empty", func(s slot) bool { return !s.Inserted })
+	return c.until(ctx, one, "the drive "+one.ID+" does not become empty", func(s slot) bool { return !s.Inserted })
 }
 
 func (c *call) eject(ctx context.Context, one slot) error {
@@ -246,10 +258,11 @@ const (
 )
 
 // until reads a drive until it is as wanted.
-func (c *call) until(ctx context.Context, path, why string, wanted func(slot) bool) (slot, error) {
+func (c *call) until(ctx context.Context, was slot, why string, wanted func(slot) bool) (slot, error) {
 	end := time.Now().Add(slotWait)
 	for {
-		one, err := c.slot(ctx, path)
+		one, err := c.slot(ctx, was.path)
+		one.ID = was.ID
 		if err != nil && !isKind(err, bmc.Busy) {
 			return one, err
 		}

@@ -31,6 +31,7 @@ func meanings() []meaning {
 		{"UnauthorizedLoginAttempt", bmc.Auth, 0, "", "iLO registry"},
 		{"PasswordChangeRequired", bmc.PasswordChange, 0, "change the password on the BMC, then give the new one", base},
 		{"SessionLimitExceeded", bmc.Busy, 0, "end sessions that nobody uses", base},
+		{"CreateLimitReachedForResource", bmc.Busy, 0, "end sessions that nobody uses", base},
 		{"ServiceTemporarilyUnavailable", bmc.Busy, 0, "", base},
 		{"ServiceShuttingDown", bmc.Busy, 0, "", base},
 		{"ServiceInUnknownState", bmc.Busy, 0, "", base},

@@ -5,13 +5,22 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ingotmetal/ingot/bmc"
 	"github.com/ingotmetal/ingot/bmc/bmcsim"
@@ -67,11 +76,25 @@ type lines struct {
 	calls chan net.Conn
 	ended chan struct{}
 	once  sync.Once
+	mu    sync.Mutex
+	to    map[string]bool
 }
 
-func newLines() *lines { return &lines{calls: make(chan net.Conn), ended: make(chan struct{})} }
+func newLines() *lines {
+	return &lines{calls: make(chan net.Conn), ended: make(chan struct{}), to: map[string]bool{}}
+}
+
+// dialled are the addresses that were asked for.
+func (l *lines) dialled() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Sorted(maps.Keys(l.to))
+}
 
 func (l *lines) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	l.mu.Lock()
+	l.to[address] = true
+	l.mu.Unlock()
 	here, there := net.Pipe()
 	select {
 	case l.calls <- there:
@@ -102,6 +125,7 @@ type rig struct {
 	end   bmc.Endpoint
 	vault *vault
 	lines *lines
+	gate  bmc.Gate
 }
 
 // newRig serves a tree over plain http.
@@ -147,11 +171,13 @@ func serve(t testing.TB, name string, raw []byte, o bmcsim.Options) *rig {
 	if o.Auth.User != "" {
 		v.c.Username = o.Auth.User
 	}
-	return &rig{b, t, bmc.Endpoint{URL: "http://bmc.test", Trust: bmc.Trust{Insecure: true}}, v, lines}
+	return &rig{b, t, bmc.Endpoint{URL: "http://bmc.test", Trust: bmc.Trust{Insecure: true}}, v, lines, nil}
 }
 
+func (r *rig) driver() redfish.Driver { return redfish.Driver{Wire: wire.Options{Dial: r.lines.dial}} }
+
 func (r *rig) tryOpen() (bmc.Session, error) {
-	return redfish.Driver{Wire: wire.Options{Dial: r.lines.dial}}.Open(r.t.Context(), r.end, bmc.Access{Credentials: r.vault})
+	return r.driver().Open(r.t.Context(), r.end, bmc.Access{Credentials: r.vault, Gate: r.gate})
 }
 
 // open opens a session and closes it when the test ends.
@@ -221,6 +247,97 @@ func oracle(t testing.TB) map[string]expected {
 			must(t, json.Unmarshal(one, &e))
 			out[name] = e
 		}
+	}
+	return out
+}
+
+// A report is what a public report says a BMC does, and what the driver must do.
+type report struct {
+	name  string // repository and number
+	quirk string // of bmcsim
+	tree  string // default: an R750
+	check func(t *testing.T, r *rig)
+}
+
+// run checks reports, each in a bubble.
+func run(t *testing.T, list []report) {
+	for _, one := range list {
+		t.Run(one.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q, err := bmcsim.FindQuirk(one.quirk)
+				must(t, err)
+				tree := one.tree
+				if tree == "" {
+					tree = q.Tree
+				}
+				if tree == "" {
+					tree = dell
+				}
+				one.check(t, newRig(t, tree, bmcsim.Options{}.With(q)))
+			})
+		})
+	}
+}
+
+// drive runs a verb's course to its end, as package machine does.
+func drive(t *testing.T, s *redfish.Session, v bmc.Verb) (bmc.Result, error) {
+	t.Helper()
+	p, err := s.Probe(t.Context())
+	must(t, err)
+	c, err := bmc.Begin(v, &p, bmc.Patience{}, time.Now())
+	if err != nil {
+		return bmc.Result{}, err
+	}
+	for {
+		m := c.Next()
+		time.Sleep(time.Until(m.At))
+		switch m.Do {
+		case bmc.MoveDone:
+			return c.Result()
+		case bmc.MoveSend:
+			receipt, err := s.SendPower(t.Context(), m.Send)
+			c.Answered(receipt, err, time.Now())
+		case bmc.MoveRead:
+			o, err := s.ReadPower(t.Context())
+			if err != nil {
+				c.Blind(err, time.Now())
+				continue
+			}
+			c.Saw(o, time.Now())
+		}
+	}
+}
+
+// sent are the ResetTypes of a result, in order.
+func sent(r bmc.Result) string {
+	var out []string
+	for _, one := range r.Sent {
+		out = append(out, one.As)
+	}
+	return strings.Join(out, " ")
+}
+
+// testNames are the string literals of this package's tests, with the names of
+// their functions.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob("*_test.go")
+	must(t, err)
+	out := map[string]bool{}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		must(t, err)
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BasicLit:
+				if s, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
+					out[s] = true
+				}
+			case *ast.FuncDecl:
+				out[n.Name.Name] = true
+			}
+			return true
+		})
 	}
 	return out
 }

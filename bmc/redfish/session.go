@@ -32,6 +32,8 @@ type Session struct {
 	mu   sync.Mutex
 	auth auth
 	info map[string]doc // ActionInfo by path
+	// bootBySettings: the system refused an override that its settings object took.
+	bootBySettings bool
 }
 
 // A host is the selected system as it was when the session was opened: what does
@@ -92,7 +94,7 @@ var errBudget = errors.New("redfish: the operation's budget of requests is spent
 // anew, once, and sends it again: what was not authorized was not carried out.
 func (c *call) do(ctx context.Context, r wire.Request) (*wire.Response, error) {
 	r.Op = c.name
-	if c.s.slash && r.Path != "" && r.Path[len(r.Path)-1] != '/' {
+	if c.s.slash && !strings.HasSuffix(r.Path, "/") && !strings.Contains(r.Path, "?") {
 		r.Path += "/"
 	}
 	for try := 0; ; try++ {

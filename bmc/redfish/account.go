@@ -1,0 +1,176 @@
+package redfish
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/stmcginnis/gofish/schemas"
+
+	"github.com/ingotmetal/ingot/bmc"
+	"github.com/ingotmetal/ingot/bmc/wire"
+)
+
+var _ bmc.Accounts = (*Session)(nil)
+
+// maxPassword is taken for a BMC that reports no MaxPasswordLength: IPMI keeps 20
+// bytes, and firmware has cut or refused more (openbmc/openbmc#3550).
+const maxPassword = 20
+
+// An account is the session's own, as it was read.
+type account struct{ path, tag string }
+
+// RotatePassword sets the password of the session's account. Nobody else logs in
+// meanwhile: polls wait, since a login with the old password would count as a
+// wrong one. The session goes on with the new password, also while its source of
+// credentials still gives the old version.
+func (s *Session) RotatePassword(ctx context.Context, next bmc.Secret) error {
+	c := s.call("rotate password", 256).hiding(next)
+	if s.source == nil {
+		return c.fail(bmc.InvalidOption, bmc.SentNo, "the session has no credentials", "")
+	}
+	old, err := s.resolve(ctx, c.name)
+	if err != nil {
+		return err
+	}
+	c.hiding(old.Password)
+	mine, err := c.findAccount(ctx, old.Username, next)
+	if err != nil {
+		return err
+	}
+	if err := s.takeTurn(ctx, c.name); err != nil {
+		return err
+	}
+	defer s.endTurn()
+	lost, err := c.setPassword(ctx, mine, next)
+	if err != nil {
+		return err
+	}
+	return c.prove(ctx, old, next, lost)
+}
+
+// findAccount finds the account of a user, and holds next to the service's limits.
+func (c *call) findAccount(ctx context.Context, user string, next bmc.Secret) (account, error) {
+	place := c.s.root.link("AccountService")
+	if place == "" {
+		return account{}, c.fail(bmc.Unsupports, bmc.SentNo, "the BMC has no account service", "")
+	}
+	service, _, err := c.get(ctx, place)
+	if err != nil {
+		return account{}, err
+	}
+	if err := c.checkLength(service, len(next.Show())); err != nil {
+		return account{}, err
+	}
+	paths, err := c.members(ctx, service.link("Accounts"))
+	if err != nil {
+		return account{}, err
+	}
+	for _, p := range paths {
+		d, a, err := c.get(ctx, p)
+		if isKind(err, bmc.NotFound) || isKind(err, bmc.Forbidden) {
+			continue
+		}
+		if err != nil {
+			return account{}, err
+		}
+		if one, err := decode[schemas.ManagerAccount](a); err == nil && one.UserName == user {
+			return account{p, tagOf(a, d)}, nil
+		}
+	}
+	return account{}, c.fail(bmc.NotFound, bmc.SentYes, "the BMC shows no account of the session's user", "give the account the privilege to configure itself")
+}
+
+// checkLength refuses a password that the BMC would cut or refuse. Lengths are
+// in bytes.
+func (c *call) checkLength(service doc, n int) error {
+	longest, shortest := int(service.num("MaxPasswordLength")), int(service.num("MinPasswordLength"))
+	if longest <= 0 {
+		longest = maxPassword
+	}
+	if n == 0 || n < shortest || n > longest {
+		return c.fail(bmc.InvalidOption, bmc.SentNo, "the new password has the wrong length", fmt.Sprintf("want %d to %d bytes", max(shortest, 1), longest))
+	}
+	return nil
+}
+
+// setPassword writes the password with the session's present key and never logs
+// in. Lost says that no answer came.
+func (c *call) setPassword(ctx context.Context, mine account, next bmc.Secret) (lost bool, err error) {
+	body, err := json.Marshal(map[string]string{"Password": next.Show()})
+	if err != nil {
+		return false, err
+	}
+	now, ok := c.s.current()
+	if !ok {
+		return false, c.fail(bmc.Auth, bmc.SentNo, "the session has ended", "try again")
+	}
+	for _, tag := range ladder(mine.tag) {
+		h := http.Header{}
+		now.put(h)
+		if tag != "" {
+			h.Set("If-Match", tag)
+		}
+		a, err := c.s.wire.Do(ctx, wire.Request{Op: c.name, Method: http.MethodPatch, Path: mine.path, Header: h, Body: body})
+		if isKind(err, bmc.Indeterminate) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if a.Status == http.StatusPreconditionFailed {
+			continue
+		}
+		if err := c.judge(a); err != nil {
+			return false, err
+		}
+		return false, c.inner(a)
+	}
+	return false, c.fail(bmc.Conflict, bmc.SentYes, "the BMC takes no ETag of its account", "report it to the BMC's vendor")
+}
+
+// prove logs in with the new password, once, and takes it into use. Where that
+// fails either password may stand.
+func (c *call) prove(ctx context.Context, old bmc.Credentials, next bmc.Secret, lost bool) error {
+	s := c.s
+	s.mu.Lock()
+	was := s.auth
+	s.mu.Unlock()
+	fresh := old
+	fresh.Password = next
+	a, err := s.enter(ctx, fresh)
+	if err != nil {
+		why := "the BMC accepted the new password, and does not let it in"
+		if lost {
+			why = "the answer is lost, and the new password does not get in"
+		}
+		e := c.fail(bmc.Indeterminate, bmc.SentYes, why, "keep both, and try each once")
+		e.Err = err
+		return e
+	}
+	s.mu.Lock()
+	s.auth.rotated = &rotation{version: old.Version, next: next}
+	s.mu.Unlock()
+	s.keep(a)
+	if was.token != "" {
+		_ = s.drop(ctx, was.token, was.location) // the BMC may have ended it itself
+	}
+	return nil
+}
+
+// enter gets in with credentials: by a login, or by one read with Basic.
+func (s *Session) enter(ctx context.Context, c bmc.Credentials) (auth, error) {
+	if place := s.sessions(); place != "" && s.opts.Scheme != SchemeBasic {
+		token, location, err := s.login(ctx, place, c)
+		return auth{token: token, location: location, version: c.Version}, err
+	}
+	in := s.call("log in", 1).hiding(c.Password)
+	a := auth{basic: basicHeader(c), version: c.Version}
+	h := http.Header{"Authorization": {a.basic}}
+	answer, err := s.wire.Do(ctx, wire.Request{Op: in.name, Path: s.host.path, Header: h})
+	if err != nil {
+		return a, err
+	}
+	return a, in.judge(answer)
+}
