@@ -10,6 +10,7 @@ require (
 	github.com/insomniacslk/dhcp v0.0.0-20260901064844-234b97448fae
 	github.com/pin/tftp/v3 v3.1.0
 	github.com/sirupsen/logrus v1.9.3
+	github.com/stmcginnis/gofish v0.25.0
 )
 
 require (

@@ -210,14 +210,18 @@ func (c *Client) read(ctx context.Context, resp *http.Response, op string) ([]by
 	case resp.ContentLength > c.opts.Body:
 		return nil, large()
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, c.opts.Body+1))
+	var body bytes.Buffer
+	if resp.ContentLength > 0 { // one allocation; it is not larger than the limit
+		body.Grow(int(resp.ContentLength) + bytes.MinRead)
+	}
+	n, err := body.ReadFrom(io.LimitReader(resp.Body, c.opts.Body+1))
 	switch {
 	case err != nil:
 		return nil, c.cut(ctx, op, err)
-	case int64(len(body)) > c.opts.Body:
+	case n > c.opts.Body:
 		return nil, large()
 	}
-	return body, nil
+	return body.Bytes(), nil
 }
 
 // RoundTrip lets a library speak through the client: [http.Client.Transport]. Any
