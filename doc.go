@@ -48,6 +48,8 @@
 //     to [github.com/ingotmetal/ingot/identity/keys]
 //   - [github.com/ingotmetal/ingot/bmc]: power, boot and inventory out of band,
 //     and the proof that a machine is off
+//   - [github.com/ingotmetal/ingot/bmc/machine]: runs that: budgets, retries,
+//     sessions and polls of many machines
 //   - [github.com/ingotmetal/ingot/placement]: which node gets the work, or
 //     why none
 //   - [github.com/ingotmetal/ingot/liveness]: from heartbeats to verdicts
