@@ -130,10 +130,11 @@ func TestQueueIsNotDeath(t *testing.T) {
 				}
 			})
 		}
-		all.Wait()
+		time.Sleep(2 * time.Second) // they have gone, and the read goes on
 		if _, err := m.Poll(t.Context()); err != nil {
 			t.Error(err)
 		}
+		all.Wait()
 	})
 }
 
