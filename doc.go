@@ -49,6 +49,8 @@
 //   - [github.com/ingotmetal/ingot/bmc]: power, boot and inventory out of band,
 //     and the proof that a machine is off, over the guarded HTTP of
 //     [github.com/ingotmetal/ingot/bmc/wire]
+//   - [github.com/ingotmetal/ingot/bmc/machine]: runs that: budgets, retries,
+//     sessions and polls of many machines
 //   - [github.com/ingotmetal/ingot/placement]: which node gets the work, or
 //     why none
 //   - [github.com/ingotmetal/ingot/liveness]: from heartbeats to verdicts

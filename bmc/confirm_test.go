@@ -125,7 +125,7 @@ func TestConfirmInOrder(t *testing.T) {
 			}
 		}
 	})
-	if proofs == 0 {
+	if proofs == 0 && !testing.Short() { // short tries too few
 		t.Error("nothing was ever proved")
 	}
 }
@@ -155,7 +155,7 @@ func TestConfirmInAnyOrder(t *testing.T) {
 			}
 		}
 	})
-	if proofs == 0 {
+	if proofs == 0 && !testing.Short() { // short tries too few
 		t.Error("nothing was ever proved")
 	}
 }

@@ -161,7 +161,7 @@ func TestCourses(t *testing.T) {
 					good++
 				}
 			})
-			if good == 0 {
+			if good == 0 && !testing.Short() { // short tries too few
 				t.Error("none succeeded")
 			}
 		})

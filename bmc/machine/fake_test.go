@@ -34,6 +34,7 @@ type fake struct {
 	inFlight int
 	most     int
 	logins   int
+	lent     bmc.Access // to the newest session
 	closes   int
 }
 
@@ -45,6 +46,7 @@ func (f *fake) ValidateOptions(o json.RawMessage) error { return bmc.CheckOption
 
 func (f *fake) Open(ctx context.Context, _ bmc.Endpoint, a bmc.Access) (bmc.Session, error) {
 	s := &session{fake: f, gate: a.Gate}
+	f.lock(func() { f.lent = a })
 	var creds bmc.Credentials
 	if a.Credentials != nil {
 		var err error

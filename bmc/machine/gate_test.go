@@ -104,7 +104,59 @@ func TestGateUnderCancellation(t *testing.T) {
 	}
 }
 
-func rnd(r *rand.Rand, ms int) time.Duration { return time.Duration(1+r.IntN(ms)) * time.Millisecond }
+func rnd(r *rand.Rand, ms int) time.Duration {
+	return time.Duration(1+r.IntN(ms/50)) * 50 * time.Millisecond
+}
+
+// Who goes while it waits for the interval leaves the place to the next.
+func TestGateIntervalIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateOf(t, &machine.Gates{}, bmc.Limits{Concurrent: 2, Interval: 10 * time.Second})
+		began := time.Now()
+		for i, patience := range []time.Duration{time.Hour, time.Second, time.Hour} {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			if leave, err := g.Enter(ctx); (err == nil) != (patience > time.Minute) {
+				t.Errorf("%d: %v", i, err)
+			} else if err == nil {
+				defer leave()
+			}
+		}
+		if took := time.Since(began); took != 10*time.Second {
+			t.Errorf("the third began after %s", took)
+		}
+	})
+}
+
+// Who goes at the very instant of its turn does not take the place along. The
+// intervals of a machine would hide it.
+func TestGateTurnAtTheLastInstant(t *testing.T) {
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			g := gateOf(t, &machine.Gates{}, bmc.Limits{})
+			first, err := g.Enter(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var second sync.WaitGroup
+			second.Go(func() {
+				if leave, err := g.Enter(ctx); err == nil {
+					leave()
+				}
+			})
+			synctest.Wait()
+			cancel()
+			first()
+			second.Wait()
+			last, stop := context.WithTimeout(t.Context(), time.Second)
+			defer stop()
+			if _, err := g.Enter(last); err != nil {
+				t.Fatalf("the place is gone: %v", err)
+			}
+		})
+	}
+}
 
 func TestOneGateForOneBMC(t *testing.T) {
 	var g machine.Gates

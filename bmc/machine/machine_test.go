@@ -96,11 +96,9 @@ func TestDeadBMC(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gates machine.Gates
 		f := &fake{dead: true}
-		m := open(t, machine.Config{Driver: f, Gates: &gates, Retry: machine.Retry{Attempts: 1}})
-		for range 3 {
-			if _, err := m.ReadPower(t.Context()); kindOf(err) != bmc.Unreachable {
-				t.Errorf("%v", err)
-			}
+		m := open(t, machine.Config{Driver: f, Gates: &gates})
+		if _, err := m.ReadPower(t.Context()); kindOf(err) != bmc.Unreachable || f.count("") != 3 {
+			t.Errorf("%v, %d requests", err, f.count(""))
 		}
 		before, began := f.count(""), time.Now()
 		_, err := m.ReadPower(t.Context())
@@ -112,6 +110,51 @@ func TestDeadBMC(t *testing.T) {
 		if _, err := m.ReadPower(t.Context()); err != nil {
 			t.Errorf("it is back: %v", err)
 		}
+	})
+}
+
+// Callers who go before their turn say nothing of the BMC.
+func TestQueueIsNotDeath(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{latency: 10 * time.Second}
+		m := open(t, machine.Config{Driver: f})
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = m.ReadPower(t.Context()) })
+		time.Sleep(11 * time.Second) // the login is over
+		for range 10 {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if _, err := m.Poll(ctx); err == nil {
+					t.Error("it had a turn")
+				}
+			})
+		}
+		time.Sleep(2 * time.Second) // they have gone, and the read goes on
+		if _, err := m.Poll(t.Context()); err != nil {
+			t.Error(err)
+		}
+		all.Wait()
+	})
+}
+
+// Close lets a call under way end first.
+func TestCloseWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{latency: 10 * time.Second}
+		m := open(t, machine.Config{Driver: f})
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, err := m.Poll(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(15 * time.Second)
+		began := time.Now()
+		if err := m.Close(t.Context()); err != nil || time.Since(began) != 5*time.Second || f.closes != 1 {
+			t.Errorf("%v after %s, closed %d times", err, time.Since(began), f.closes)
+		}
+		all.Wait()
 	})
 }
 
@@ -146,6 +189,9 @@ func TestRefusedCredentialsLatch(t *testing.T) {
 			v.change("still wrong", "1") // the version is the same: nobody has said that it changed
 			if _, err := m.ReadPower(t.Context()); kindOf(err) != kind || f.count("") != 1 {
 				t.Errorf("%v, %d requests", err, f.count(""))
+			}
+			if c, err := f.lent.Credentials.Credentials(t.Context()); kindOf(err) != kind || c.Password.Show() != "" {
+				t.Errorf("a driver that logs in again by itself gets them: %v", err)
 			}
 			v.change("new", "2")
 			if _, err := m.ReadPower(t.Context()); err != nil || f.count("login") != 2 {

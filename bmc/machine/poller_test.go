@@ -136,13 +136,15 @@ func indices(n int) func(func(int) bool) {
 func TestPollerBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		back := time.Now().Add(2 * time.Hour)
-		f := &fleet{size: 1, dead: func(int) bool { return time.Now().Before(back) }}
-		f.run(t, 3*time.Hour)
+		again := back.Add(time.Hour)
+		f := &fleet{size: 1, dead: func(int) bool { return time.Now().Before(back) || !time.Now().Before(again) }}
+		f.run(t, 4*time.Hour)
 		var gaps []time.Duration
 		for i := 1; i < len(f.began[0]); i++ {
 			gaps = append(gaps, f.began[0][i].Sub(f.began[0][i-1]).Round(time.Minute))
 		}
-		if len(gaps) < 20 || fmt.Sprint(gaps[:6]) != "[1m0s 2m0s 4m0s 8m0s 10m0s 10m0s]" || gaps[len(gaps)-1] != time.Minute {
+		well := slices.DeleteFunc(slices.Clone(gaps), func(d time.Duration) bool { return d > time.Minute })
+		if len(well) < 50 || fmt.Sprint(gaps[:6]) != "[1m0s 2m0s 4m0s 8m0s 10m0s 10m0s]" || fmt.Sprint(gaps[len(gaps)-8:len(gaps)-4]) != "[1m0s 2m0s 4m0s 8m0s]" {
 			t.Errorf("%v", gaps)
 		}
 	})
@@ -155,6 +157,20 @@ func TestPollerEndsTooManySlowOnes(t *testing.T) {
 		f.run(t, 10*time.Minute)
 		if f.most > 20+5+20 || len(f.reports) != 200 {
 			t.Errorf("%d at once, %d machines reported", f.most, len(f.reports))
+		}
+	})
+}
+
+// Once known, dead ones do not take the place of a living one for a moment.
+func TestPollerKnowsDeadOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{size: 40, latency: 100 * time.Millisecond, dead: func(i int) bool { return i > 0 }, p: machine.Polling{InFlight: 1, Slow: 40}}
+		f.run(t, 2*time.Hour)
+		times := f.began[0]
+		for n := len(times) / 4; n < len(times); n++ {
+			if gap := times[n].Sub(times[n-1]); gap != time.Minute {
+				t.Fatalf("after %d polls the living one waited %s", n, gap)
+			}
 		}
 	})
 }

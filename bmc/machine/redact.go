@@ -60,7 +60,7 @@ func (r *redactor) text(s string) string {
 	return s
 }
 
-// err is err where no text in it holds a password; else a copy without.
+// err is err itself where no text in it holds a password, and else a copy without.
 func (r *redactor) err(err error) error {
 	if err == nil || r.clean(err) {
 		return err
