@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -176,6 +177,23 @@ func (f *Fleet) BMC(name string) *BMC {
 		return m.BMC
 	}
 	return nil
+}
+
+// Certificate is what a BMC shows first; nil without TLS.
+func (f *Fleet) Certificate(name string) *x509.Certificate {
+	m := f.member(name)
+	if m == nil || m.config == nil {
+		return nil
+	}
+	cert := f.shown(m)
+	if cert == nil {
+		return nil
+	}
+	leaf, err := x509.ParseCertificate(cert.Certificate[0])
+	if err != nil {
+		return nil // a given one may hold anything
+	}
+	return leaf
 }
 
 func (f *Fleet) member(name string) *member {

@@ -36,6 +36,7 @@ func world() cli.World {
 		Now:         time.Now,
 		Entropy:     rand.Reader,
 		Dial:        (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		Listen:      (&net.ListenConfig{}).Listen,
 	}
 	w.Demo = func(ctx context.Context, d cli.Demo) error {
 		return demo.Run(ctx, demoWorld(w.OutTerminal), demo.Options{Machines: d.Machines, JSON: d.JSON, Keep: d.Keep, Fault: demo.Fault(d.Fault)})

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -27,6 +28,7 @@ type fake struct {
 	prompt func(string) ([]byte, error) // nil: no terminal
 
 	labFails error
+	listen   func(ctx context.Context, network, address string) (net.Listener, error) // nil: it fails
 
 	mu       sync.Mutex
 	requests []*http.Request
@@ -96,6 +98,12 @@ func (f *fake) runIn(env map[string]string, stdin string, args ...string) ran {
 		},
 		Dir: f.home, Prompt: f.prompt,
 		Now: time.Now, Entropy: &counter{n: 3}, Dial: (&net.Dialer{}).DialContext,
+		Listen: func(ctx context.Context, network, address string) (net.Listener, error) {
+			if f.listen == nil {
+				return nil, errors.New("no sockets here")
+			}
+			return f.listen(ctx, network, address)
+		},
 	}, args)
 	return ran{code, out.String(), errs.String()}
 }

@@ -28,6 +28,8 @@ type World struct {
 	Now     func() time.Time
 	Entropy io.Reader // for Idempotency-Keys
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	// Listen opens sockets for simulated BMCs; nil where the program has none.
+	Listen  func(ctx context.Context, network, address string) (net.Listener, error)
 	Roots   *x509.CertPool // nil: the system's
 	Version string         // "" is "devel"
 	// Demo lives through a demo; nil where the program has none.
