@@ -47,8 +47,9 @@
 //     what keys may do, from [github.com/ingotmetal/ingot/identity/claim] codes
 //     to [github.com/ingotmetal/ingot/identity/keys]
 //   - [github.com/ingotmetal/ingot/bmc]: power, boot and inventory out of band,
-//     and the proof that a machine is off, over the guarded HTTP of
-//     [github.com/ingotmetal/ingot/bmc/wire]
+//     and the proof that a machine is off;
+//     [github.com/ingotmetal/ingot/bmc/redfish] drives Redfish BMCs over the
+//     guarded HTTP of [github.com/ingotmetal/ingot/bmc/wire]
 //   - [github.com/ingotmetal/ingot/placement]: which node gets the work, or
 //     why none
 //   - [github.com/ingotmetal/ingot/liveness]: from heartbeats to verdicts

@@ -3,6 +3,8 @@ package redfish_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ingotmetal/ingot/bmc"
 	"github.com/ingotmetal/ingot/bmc/bmcsim"
@@ -88,4 +90,22 @@ func TestQuirkSlotsByName(t *testing.T) {
 	if len(slots) == 0 {
 		t.Error("no slots")
 	}
+}
+
+func TestQuirkOffIsGraceful(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, cray, bmcsim.Options{Power: bmcsim.Power{ShutdownTakes: time.Minute}})
+		s := r.system("Node0")
+		receipt, err := s.SendPower(t.Context(), bmc.SendGraceful)
+		if err != nil || receipt.As != "Off" || receipt.Why == "" {
+			t.Errorf("%+v, %v", receipt, err)
+		}
+		if o := readPower(t, s); o.State == bmc.Off {
+			t.Errorf("the power was cut: %+v", o)
+		}
+		verb(t, r, bmc.GracefulOff, "Off", bmc.Off) // asked once more, since it still runs
+		if receipt, err = s.SendPower(t.Context(), bmc.SendOff); err != nil || receipt.As != "ForceOff" {
+			t.Errorf("%+v, %v", receipt, err)
+		}
+	})
 }
