@@ -35,10 +35,12 @@ func (b *BMC) tag(body map[string]any, raw []byte, gzip bool) string {
 	if mode == ETagNone || mode == ETagEmpty {
 		return ""
 	}
-	body = maps.Clone(body)
-	delete(body, "@odata.etag")
+	if _, told := body["@odata.etag"]; told {
+		body, raw = maps.Clone(body), nil
+		delete(body, "@odata.etag")
+	}
 	h := fnv.New64a()
-	_, _ = h.Write(answer{body: body}.bytes())
+	_, _ = h.Write(answer{body: body, raw: raw}.bytes())
 	sum := strconv.FormatUint(h.Sum64(), 16)
 	switch {
 	case mode == ETagWeak:

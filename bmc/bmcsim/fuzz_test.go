@@ -36,8 +36,8 @@ func FuzzParseTree(f *testing.F) {
 
 // askRaw sends what need not be a request that a client of net/http would send.
 func (s *simulated) askRaw(method, path string, body []byte) int {
-	r := httptest.NewRequestWithContext(s.t.Context(), method, "/", bytes.NewReader(body))
-	r.URL.Path = path
+	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "/", bytes.NewReader(body))
+	r.Method, r.URL.Path = method, path
 	r.SetBasicAuth(s.o.Auth.User, string(s.o.Auth.Password))
 	w := httptest.NewRecorder()
 	func() {
