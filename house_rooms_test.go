@@ -104,6 +104,7 @@ var codes = []string{
 // kitNeeds are the packages of ours that a kit imports beside its parent.
 var kitNeeds = map[string][]string{
 	"cmd/internal/store/storetest": {"statemachine/journal"},
+	"bmc/bmctest":                  {"bmc/bmcsim", "bmc/bmcsim/trees"},
 }
 
 // A role is what a folder is to the laws.

@@ -17,25 +17,23 @@ type Confirm struct {
 
 	start   time.Time // of the first read of off
 	first   time.Time // its end; zero: none
-	last    time.Time // end of the newest
 	against time.Time // end of the newest read that says otherwise
 	proved  bool
 }
 
-// See adds a read, in any order. A read of off that began before Since or before
-// the newest that counted, that ended before it began, or that a read which says
-// otherwise outlasts is left out. A read that says otherwise undoes what was
-// gathered, also a proof, unless it was over before the first read of off began.
+// See adds a read, in any order. A read of off that began before Since, that
+// ended before it began, or that began before the end of one that says otherwise
+// is left out. A read that says otherwise undoes what was gathered, also a proof,
+// unless it was over before the first read of off began.
 func (c Confirm) See(o PowerObservation) Confirm {
 	if !o.Idle() {
 		return c.contradict(later(o.Began, o.Ended))
 	}
 	switch {
-	case o.Began.Before(c.Since), o.Began.Before(c.against), o.Began.Before(c.last), o.Ended.Before(o.Began):
+	case o.Began.Before(c.Since), o.Began.Before(c.against), o.Ended.Before(o.Began):
 	case c.first.IsZero():
-		c.start, c.first, c.last = o.Began, o.Ended, o.Ended
+		c.start, c.first = o.Began, o.Ended
 	default:
-		c.last = o.Ended
 		c.proved = c.proved || o.Began.Sub(c.first) >= ConfirmGap
 	}
 	return c

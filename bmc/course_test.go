@@ -144,32 +144,27 @@ var laws = []struct {
 }
 
 // Courses of every verb against machines that are late, flicker, are busy, lose
-// answers and go deaf.
+// answers and go deaf. Of each verb some succeed, so that the laws are not kept by
+// failing.
 func TestCourses(t *testing.T) {
-	ends := map[bmc.Verb]map[bmc.Kind]int{}
 	for _, v := range bmc.Verbs() {
-		ends[v] = map[bmc.Kind]int{}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		r := drive(t, rapid.SampledFrom(bmc.Verbs()).Draw(t, "verb"), newModel(t, true))
-		for _, l := range laws {
-			if !l.kept(r) {
-				t.Fatalf("%s: broken by %s in %s: %v\nsent: %+v\nhistory: %+v\nresult: %+v", l.name, r.verb, r.m.now.Sub(noon), r.err, r.m.sent, r.m.history, r.result)
+		t.Run(string(v), func(t *testing.T) {
+			good := 0
+			rapid.Check(t, func(t *rapid.T) {
+				r := drive(t, v, newModel(t, true))
+				for _, l := range laws {
+					if !l.kept(r) {
+						t.Fatalf("not kept: %s; it ended after %s: %v\nsent: %+v\nhistory: %+v\nresult: %+v", l.name, r.m.now.Sub(noon), r.err, r.m.sent, r.m.history, r.result)
+					}
+				}
+				if r.err == nil {
+					good++
+				}
+			})
+			if good == 0 {
+				t.Error("none succeeded")
 			}
-		}
-		var kind bmc.Kind
-		if e, ok := errors.AsType[*bmc.Error](r.err); ok {
-			kind = e.Kind
-		}
-		ends[r.verb][kind]++
-	})
-	if testing.Short() {
-		return
-	}
-	for v, kinds := range ends {
-		if kinds[""] == 0 || len(kinds) == 1 && v != bmc.TurnOn {
-			t.Errorf("%s ended only in %v: the model tries too little", v, kinds)
-		}
+		})
 	}
 }
 

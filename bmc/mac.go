@@ -58,9 +58,12 @@ func plainMAC(s string) string {
 	if len(s) != 17 || s[2] != ':' && s[2] != '-' {
 		return s
 	}
-	parts := strings.Split(s, s[2:3])
-	if len(parts) != 6 {
-		return s
+	plain := s[:2]
+	for i := 2; i < len(s); i += 3 {
+		if s[i] != s[2] {
+			return s
+		}
+		plain += s[i+1 : i+3]
 	}
-	return strings.Join(parts, "")
+	return plain
 }

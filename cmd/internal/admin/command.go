@@ -1,6 +1,6 @@
 // Package admin is the command line of ingotd: it runs the control plane, checks its
-// file, copies and restores its store, and makes the operators of a site, which is
-// done on its host alone (ID-8).
+// file, copies and restores its store, keeps the credentials of BMCs, and makes the
+// operators of a site, which is done on its host alone (ID-8).
 package admin
 
 import (
@@ -43,7 +43,7 @@ func Command(w World) *cobra.Command {
 	root.PersistentFlags().StringVarP(&t.file, "config", "c", "/etc/ingot/ingotd.yaml", "configuration file; defaults hold where it is missing only if it was not named")
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "answer in JSON")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &program.Usage{Err: err} })
-	root.AddCommand(t.runCommand(), t.pinCommand(), t.configCommand(), t.backupCommand(), t.restoreCommand(), t.operatorCommand())
+	root.AddCommand(t.runCommand(), t.pinCommand(), t.configCommand(), t.backupCommand(), t.restoreCommand(), t.operatorCommand(), t.secretCommand())
 	return root
 }
 

@@ -17,6 +17,7 @@ var (
 	tenantName = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 	schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 	recipient  = regexp.MustCompile(`^age1[a-z0-9-]{20,}$`)
+	envPrefix  = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,62}_$`)
 	hostName   = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,253}$`)
 )
 
@@ -52,6 +53,7 @@ func (c Config) faults() []*Invalid {
 	j.want(c.Metrics.Address == "" || isAddress(c.Metrics.Address), "metrics.address", "want host:port, such as 127.0.0.1:9469")
 	j.limits(c.Limits)
 	j.retention(c.Retention)
+	j.secrets(c.Secrets)
 	for i, r := range c.Backup.Recipients {
 		j.want(recipient.MatchString(r), item("backup.recipients", i), "want a public key of age, which begins with age1; a private key does not belong here")
 	}
@@ -137,4 +139,20 @@ func (j *judge) retention(r Retention) {
 	j.want(r.Age >= Duration(time.Hour), "retention.age", "want at least 1h")
 	j.between("retention.rows", r.Rows, 1, 1_000_000_000)
 	j.path("retention.segments", r.Segments)
+}
+
+func (j *judge) secrets(s Secrets) {
+	for i, root := range s.Roots {
+		j.path(item("secrets.roots", i), root)
+		j.want(root != "/", item("secrets.roots", i), "want a folder of secrets alone, not the whole host")
+		j.want(!slices.Contains(s.Roots[:i], root), item("secrets.roots", i), "is given twice")
+	}
+	j.want(envPrefix.MatchString(s.EnvPrefix), "secrets.env_prefix", "want 2-64 of A-Z, 0-9 and '_', first a letter, last '_'")
+	if s.Store == None {
+		j.want(s.Identity == "", "secrets.identity_file", "is for secrets.store; take it out, or name a store")
+		return
+	}
+	j.path("secrets.store", s.Store)
+	j.path("secrets.identity_file", s.Identity)
+	j.want(s.Store != s.Identity, "secrets.identity_file", "want another file than secrets.store")
 }

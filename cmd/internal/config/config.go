@@ -22,6 +22,7 @@ type Config struct {
 	Limits         Limits         `json:"limits,omitzero" doc:"what one process takes on"`
 	Retention      Retention      `json:"retention,omitzero" doc:"how long rows of the log stay in the store before they are sealed into segments"`
 	Backup         Backup         `json:"backup,omitzero" doc:"who can open the backups"`
+	Secrets        Secrets        `json:"secrets,omitzero" doc:"where the credentials of BMCs are, which are named as secret:// references (PROV-9)"`
 	TrustedProxies []netip.Prefix `json:"trusted_proxies,omitzero" doc:"prefixes of the proxies whose X-Forwarded-For is believed; from anybody else it is ignored"`
 }
 
@@ -85,4 +86,12 @@ type Retention struct {
 // Backup says who can open a backup.
 type Backup struct {
 	Recipients []string `json:"recipients,omitzero" doc:"public keys of age (age1...); without any, a backup must name its own"`
+}
+
+// Secrets says where credentials are found. They never stand in this file.
+type Secrets struct {
+	Roots     []string `json:"roots,omitzero" doc:"folders below which secret://file/PATH is read, each written to by its owner alone; default none"`
+	EnvPrefix string   `json:"env_prefix,omitzero" doc:"what the variables that secret://env/NAME names begin with: A-Z, 0-9 and '_', the last '_'"`
+	Store     string   `json:"store,omitzero" doc:"encrypted file of secret://store/NAME, which also takes credentials that callers hand in; none turns that off; default secrets.age in state, but none for store.kind postgres, since another host that takes over has not the file"`
+	Identity  string   `json:"identity_file,omitzero" doc:"file, mode 0600, with the age identity that store is encrypted to, made with it; best on another disk; default secrets.key in state"`
 }

@@ -30,6 +30,14 @@ func TestZeroConfigHoldsWhatTheDocsSay(t *testing.T) {
 	if d.Retention.Age != Duration(90*24*time.Hour) || d.Listen.UnixMode != 0o660 || d.Store.Path != "/var/lib/ingot/site.db" {
 		t.Errorf("%+v", d)
 	}
+	if d.Secrets.Store != "/var/lib/ingot/secrets.age" || d.Secrets.Identity != "/var/lib/ingot/secrets.key" || d.Secrets.Roots != nil {
+		t.Errorf("%+v", d.Secrets)
+	}
+	for _, c := range []Config{{Store: Store{Kind: PG}}, {Secrets: Secrets{Store: None}}} {
+		if got := c.Filled().Secrets; got.Store != None || got.Identity != "" {
+			t.Errorf("%+v", got)
+		}
+	}
 	if got := (Config{State: "/srv/i"}).Filled(); got.Store.Mark != "/srv/i/site.mark" || got.Retention.Segments != "/srv/i/segments" {
 		t.Errorf("%+v", got)
 	}
@@ -91,6 +99,7 @@ metrics: {tcp: true, address: "127.0.0.1:9469"}
 limits: {connections: 100, per_source: 10, streams: 5, body: 0x1000}
 retention: {age: 36h, rows: 5, segments: /seg}
 backup: {recipients: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]}
+secrets: {roots: [/etc/ingot/bmc, /mnt/bmc], env_prefix: SITE_, store: /mnt/s.age, identity_file: /etc/ingot/s.key}
 trusted_proxies: [10.0.0.0/8, "2001:db8::/32"]
 `
 
@@ -126,39 +135,47 @@ func roundTrip(t *testing.T, c Config) {
 
 func TestFaultsHaveLineFieldAndAdvice(t *testing.T) {
 	for text, want := range map[string]string{
-		"site: [":                                "f:1: is no YAML: did not find expected node content",
-		"a: b: c":                                "f: is no YAML: mapping values are not allowed in this context",
-		"site: a\n---\nsite: b":                  "f:2: holds more than one YAML document; keep one",
-		"- a":                                    "f:1: want fields, each as name: value",
-		"site: a\nsite: b":                       "f:2: site: is given twice, first on line 1",
-		"sites: a":                               "f:1: sites: is no field here; did you mean site? (known here: site, owner, state, store, listen, tls, log, metrics, limits, retention, backup, trusted_proxies)",
-		"store:\n  postgres:\n    dsn: x":        "f:3: store.postgres.dsn: is no field here; did you mean store.postgres.dsn_file? (known here: dsn_file, schema, reader)",
-		"unix: /x":                               "f:1: unix: is no field here; there is listen.unix (known here: site,",
-		"site: 7":                                "f:1: site: want a string; put quotes around it if it reads as something else",
-		"site:\n  a: b":                          "f:2: site: want a string",
-		"metrics: {tcp: yes}":                    "f:1: metrics.tcp: want true or false",
-		"limits: {body: 1.5}":                    "f:1: limits.body: want a whole number",
-		"limits: {body: 1e3}":                    "f:1: limits.body: want a whole number",
-		"limits: {body: 99999999999999999999}":   "f:1: limits.body: want a whole number",
-		"retention: {age: 90}":                   "f:1: retention.age: want a duration such as 90s, 15m or 2160h",
-		"retention: {age: 59m}":                  "f:1: retention.age: want at least 1h",
-		"listen: {unix_mode: 0999}":              "f:1: listen.unix_mode: want a file mode in octal such as 0660",
-		"listen: {unix_mode: 01777}":             "f:1: listen.unix_mode: want a file mode in octal such as 0660",
-		"listen: {tcp: \":8443\"}":               "f:1: listen.tcp: want a list: a hyphen before each item, or [a, b]",
-		"listen:\n  tcp:\n    - \":1\"\n    - x": "f:4: listen.tcp[1]: want host:port, such as :8443 or [2001:db8::1]:8443",
-		"listen: {tcp: [~]}":                     "f:1: listen.tcp[0]: want a string; put quotes around it if it reads as something else, not nothing",
-		"listen: {tcp: [], unix: none}":          "f:1: listen: want at least one listener",
-		"trusted_proxies: [10.0.0.1/8]":          "f:1: trusted_proxies[0]: want an address prefix with no bits set",
-		"trusted_proxies: [10.0.0.1]":            "f:1: trusted_proxies[0]: want an address prefix such as 10.0.0.0/8",
-		"site: &a b\nowner: *a":                  "f:1: site: anchors and aliases are not understood; write the value out",
-		"<<: {site: a}":                          "f:1: <<: is no field here",
-		"store: {kind: etcd}":                    "f:1: store.kind: want one of bolt, postgres",
-		"store: {kind: postgres}":                "f:1: store.postgres.dsn_file: want an absolute path",
-		"store: {path: /a, mark: /a}":            "f:1: store.mark: want another file than store.path",
-		"state: /a/../b":                         "f:1: state: want an absolute path",
-		"tls: {key: /k}":                         "f:1: tls: want both certificate and key, or neither",
-		"site: Rack":                             "f:1: site: want 1-63 of a-z, 0-9 and the hyphen",
-		"owner: \"\\u00e9\"":                     "f:1: owner: want 1-128 of",
+		"site: [":                                   "f:1: is no YAML: did not find expected node content",
+		"a: b: c":                                   "f: is no YAML: mapping values are not allowed in this context",
+		"site: a\n---\nsite: b":                     "f:2: holds more than one YAML document; keep one",
+		"- a":                                       "f:1: want fields, each as name: value",
+		"site: a\nsite: b":                          "f:2: site: is given twice, first on line 1",
+		"sites: a":                                  "f:1: sites: is no field here; did you mean site? (known here: site, owner, state, store, listen, tls, log, metrics, limits, retention, backup, secrets, trusted_proxies)",
+		"store:\n  postgres:\n    dsn: x":           "f:3: store.postgres.dsn: is no field here; did you mean store.postgres.dsn_file? (known here: dsn_file, schema, reader)",
+		"unix: /x":                                  "f:1: unix: is no field here; there is listen.unix (known here: site,",
+		"site: 7":                                   "f:1: site: want a string; put quotes around it if it reads as something else",
+		"site:\n  a: b":                             "f:2: site: want a string",
+		"metrics: {tcp: yes}":                       "f:1: metrics.tcp: want true or false",
+		"limits: {body: 1.5}":                       "f:1: limits.body: want a whole number",
+		"limits: {body: 1e3}":                       "f:1: limits.body: want a whole number",
+		"limits: {body: 99999999999999999999}":      "f:1: limits.body: want a whole number",
+		"retention: {age: 90}":                      "f:1: retention.age: want a duration such as 90s, 15m or 2160h",
+		"retention: {age: 59m}":                     "f:1: retention.age: want at least 1h",
+		"listen: {unix_mode: 0999}":                 "f:1: listen.unix_mode: want a file mode in octal such as 0660",
+		"listen: {unix_mode: 01777}":                "f:1: listen.unix_mode: want a file mode in octal such as 0660",
+		"listen: {tcp: \":8443\"}":                  "f:1: listen.tcp: want a list: a hyphen before each item, or [a, b]",
+		"listen:\n  tcp:\n    - \":1\"\n    - x":    "f:4: listen.tcp[1]: want host:port, such as :8443 or [2001:db8::1]:8443",
+		"listen: {tcp: [~]}":                        "f:1: listen.tcp[0]: want a string; put quotes around it if it reads as something else, not nothing",
+		"listen: {tcp: [], unix: none}":             "f:1: listen: want at least one listener",
+		"trusted_proxies: [10.0.0.1/8]":             "f:1: trusted_proxies[0]: want an address prefix with no bits set",
+		"trusted_proxies: [10.0.0.1]":               "f:1: trusted_proxies[0]: want an address prefix such as 10.0.0.0/8",
+		"site: &a b\nowner: *a":                     "f:1: site: anchors and aliases are not understood; write the value out",
+		"<<: {site: a}":                             "f:1: <<: is no field here",
+		"store: {kind: etcd}":                       "f:1: store.kind: want one of bolt, postgres",
+		"store: {kind: postgres}":                   "f:1: store.postgres.dsn_file: want an absolute path",
+		"store: {path: /a, mark: /a}":               "f:1: store.mark: want another file than store.path",
+		"state: /a/../b":                            "f:1: state: want an absolute path",
+		"tls: {key: /k}":                            "f:1: tls: want both certificate and key, or neither",
+		"secrets: {roots: [bmc]}":                   "f:1: secrets.roots[0]: want an absolute path",
+		"secrets: {roots: [/]}":                     "f:1: secrets.roots[0]: want a folder of secrets alone",
+		"secrets: {roots: [/a, /a]}":                "f:1: secrets.roots[1]: is given twice",
+		"secrets: {env_prefix: \"\u00e9_\"}":        "f:1: secrets.env_prefix: want 2-64 of A-Z",
+		"secrets: {env_prefix: A}":                  "f:1: secrets.env_prefix: want 2-64 of A-Z",
+		"secrets: {store: s.age}":                   "f:1: secrets.store: want an absolute path",
+		"secrets: {store: /s, identity_file: /s}":   "f:1: secrets.identity_file: want another file than secrets.store",
+		"secrets: {store: none, identity_file: /s}": "f:1: secrets.identity_file: is for secrets.store",
+		"site: Rack":                                "f:1: site: want 1-63 of a-z, 0-9 and the hyphen",
+		"owner: \"\\u00e9\"":                        "f:1: owner: want 1-128 of",
 	} {
 		_, err := Parse("f", []byte(text))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -200,6 +217,7 @@ func TestFaultsRepeatNoValue(t *testing.T) {
 	}
 	for _, text := range []string{
 		"backup: {recipients: [" + canary + "]}", "tls: {key: \"" + canary + "\"}", "store: {postgres: {dsn_file: " + canary + "}}",
+		"secrets: {roots: [" + canary + "], env_prefix: " + canary + "}", "secrets: {store: " + canary + ", identity_file: " + canary + "}",
 		"retention: {age: " + canary + "}", "limits: {body: " + canary + "}", "listen: {tcp: [" + canary + "], unix_mode: " + canary + "}",
 	} {
 		if _, err := Parse("f", []byte(text)); err == nil || strings.Contains(err.Error(), canary) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// None, as the path of the Unix socket, turns it off.
+// None, as the path of the Unix socket or of the store of secrets, turns it off.
 const None = "none"
 
 // The kinds of store.
@@ -31,7 +31,20 @@ func (c Config) Filled() Config {
 	or(&c.Retention.Age, Duration(90*24*time.Hour))
 	or(&c.Retention.Rows, 10_000)
 	or(&c.Retention.Segments, filepath.Join(c.State, "segments"))
+	c.Secrets = c.Secrets.filled(c.State, c.Store.Kind)
 	return c
+}
+
+func (s Secrets) filled(state, kind string) Secrets {
+	or(&s.EnvPrefix, "INGOT_SECRET_")
+	if kind == PG {
+		or(&s.Store, None)
+	}
+	or(&s.Store, filepath.Join(state, "secrets.age"))
+	if s.Store != None {
+		or(&s.Identity, filepath.Join(state, "secrets.key"))
+	}
+	return s
 }
 
 func (s Store) filled(state string) Store {

@@ -29,8 +29,7 @@ func (e *Unsealable) Error() string {
 // Code is the error's wire name (API-3).
 func (e *Unsealable) Code() string { return "INVALID_CONFIG" }
 
-// A BadFile reports a file that the master secret is not read from or written
-// to.
+// A BadFile reports a file that a secret is not read from or written to.
 type BadFile struct {
 	Path, Why string
 	Err       error // the system's, or nil
@@ -50,7 +49,8 @@ func (e *BadFile) Error() string {
 func (e *BadFile) Unwrap() error { return e.Err }
 
 // Code is the error's wire name (API-3): CONFLICT where the file to make is
-// there already, NOT_FOUND where the one to read is not, else INVALID_CONFIG.
+// there already, NOT_FOUND where the one to read is not, UNAVAILABLE where
+// another process holds it, else INVALID_CONFIG.
 func (e *BadFile) Code() string {
 	if e.code == "" {
 		return "INVALID_CONFIG"
@@ -71,7 +71,7 @@ func (e *BadKeys) Error() string { return "secrets: age " + e.What + ": " + e.Wh
 // Code is the error's wire name (API-3).
 func (e *BadKeys) Code() string { return "INVALID_CONFIG" }
 
-// An Unreadable reports a backup that does not decrypt, at its beginning or
+// An Unreadable reports an age file that does not decrypt, at its beginning or
 // midway: nothing read from it so far may be used.
 type Unreadable struct {
 	Why string
@@ -80,7 +80,7 @@ type Unreadable struct {
 
 // Error says why.
 func (e *Unreadable) Error() string {
-	s := "secrets: the backup does not decrypt: " + e.Why
+	s := "secrets: the age file does not decrypt: " + e.Why
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}

@@ -38,13 +38,22 @@ func Load(path string) (Master, error) {
 
 // unfit says why a secret is not read from such a file, "" if it may be.
 func unfit(info fs.FileInfo) string {
-	switch owner, ok := info.Sys().(*syscall.Stat_t); {
+	if why := unfitForm(info); why != "" {
+		return why
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); !ok || owner.Uid != 0 && int(owner.Uid) != os.Geteuid() {
+		return "belongs to another user"
+	}
+	return ""
+}
+
+// unfitForm is unfit whoever the owner is.
+func unfitForm(info fs.FileInfo) string {
+	switch {
 	case !info.Mode().IsRegular():
 		return "is not a regular file"
 	case info.Mode().Perm()&^0o600 != 0:
 		return fmt.Sprintf("has mode %04o: take every right from others and group (chmod 600), and replace the secret if they may have read it", info.Mode().Perm())
-	case !ok || owner.Uid != 0 && int(owner.Uid) != os.Geteuid():
-		return "belongs to another user"
 	}
 	return ""
 }

@@ -1,12 +1,13 @@
 // Package secrets keeps what a site must keep secret: the master secret in its
 // file, the keys derived from it, values sealed into rows of the store, bundles
-// sealed to agents (SET-17), and encrypted backups.
+// sealed to agents (SET-17), encrypted backups, and the credentials of BMCs, which
+// are named by reference and resolved late (PROV-9).
 //
 // Who steals the store has no key; who steals the master secret alone has
 // nothing to open. Keep them apart in backups.
 //
 // Two parts draw randomness by themselves and cannot be handed any: crypto/hpke
-// in [SealBundle] and age in [EncryptTo]. The rest takes an io.Reader.
+// in [SealBundle] and age in [EncryptTo] and [Store]. The rest takes an io.Reader.
 package secrets
 
 import (

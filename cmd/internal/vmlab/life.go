@@ -15,8 +15,8 @@ import (
 
 // What a machine's firmware, kernel and agent may take to come so far, under emulation.
 const (
-	announceWait = 4 * time.Minute
-	setupWait    = 3 * time.Minute
+	announceWait = 8 * time.Minute
+	setupWait    = 6 * time.Minute
 )
 
 // A step is a part of a scenario, with the time that it may take.
@@ -51,7 +51,7 @@ func (l *Lab) Life(ctx context.Context, m *Machine) error {
 		{"approving its setup", time.Minute, func(ctx context.Context) error { return l.approve(ctx, m) }},
 		{"its setup", setupWait, func(ctx context.Context) error { return l.installs(ctx, m) }},
 		{"its boot as a machine of the site", announceWait, func(ctx context.Context) error { return l.shown(ctx, m) }},
-		{"looking at its disk", time.Minute, func(ctx context.Context) error { return l.checkDisk(ctx, m, m.Drives[0].Path) }},
+		{"looking at its disk", 2 * time.Minute, func(ctx context.Context) error { return l.checkDisk(ctx, m, m.Drives[0].Path) }},
 		{"its boot into rescue", announceWait, func(ctx context.Context) error { return l.rescue(ctx, m) }},
 		{"shutting it out", time.Minute, func(ctx context.Context) error { return l.sendBack(ctx, m) }},
 		{"its second announce", announceWait, func(ctx context.Context) error { return l.again(ctx, m) }},
