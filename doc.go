@@ -49,7 +49,9 @@
 //   - [github.com/ingotmetal/ingot/bmc]: power, boot and inventory out of band,
 //     and the proof that a machine is off, over the guarded HTTP of
 //     [github.com/ingotmetal/ingot/bmc/wire]
-//   - [github.com/ingotmetal/ingot/bmc/machine]: runs that: budgets, retries,
+//   - [github.com/ingotmetal/ingot/bmc/redfish]: the driver for BMCs that speak
+//     Redfish
+//   - [github.com/ingotmetal/ingot/bmc/machine]: runs drivers: budgets, retries,
 //     sessions and polls of many machines
 //   - [github.com/ingotmetal/ingot/placement]: which node gets the work, or
 //     why none

@@ -153,7 +153,7 @@ func (c *call) prove(ctx context.Context, old bmc.Credentials, next bmc.Secret, 
 	s.auth.rotated = &rotation{version: old.Version, next: next}
 	s.mu.Unlock()
 	s.keep(a)
-	if was.token != "" {
+	if was.token.Show() != "" {
 		_ = s.drop(ctx, was.token, was.location) // the BMC may have ended it itself
 	}
 	return nil
@@ -167,7 +167,7 @@ func (s *Session) enter(ctx context.Context, c bmc.Credentials) (auth, error) {
 	}
 	in := s.call("log in", 1).hiding(c.Password)
 	a := auth{basic: basicHeader(c), version: c.Version}
-	h := http.Header{"Authorization": {a.basic}}
+	h := http.Header{"Authorization": {a.basic.Show()}}
 	answer, err := s.wire.Do(ctx, wire.Request{Op: in.name, Path: s.host.path, Header: h})
 	if err != nil {
 		return a, err

@@ -13,12 +13,12 @@ import (
 
 // auth is what a session has to show, under the session's lock.
 type auth struct {
-	token    string
-	location string // of the BMC's session, for the logout
-	basic    string // header, where the scheme is basic
-	version  string // of the credentials in use
-	serial   int    // counts what was obtained
-	dead     bool   // the token is kept for the logout alone
+	token    bmc.Secret
+	location string     // of the BMC's session, for the logout
+	basic    bmc.Secret // header, where the scheme is basic
+	version  string     // of the credentials in use
+	serial   int        // counts what was obtained
+	dead     bool       // the token is kept for the logout alone
 
 	latched bool // the credentials of this version were refused
 	latch   string
@@ -36,22 +36,23 @@ type rotation struct {
 
 // A key is what goes with one request.
 type key struct {
-	header, value string
-	serial        int
+	header string
+	value  bmc.Secret
+	serial int
 }
 
 func (k key) put(h http.Header) {
 	if k.header != "" {
-		h.Set(k.header, k.value)
+		h.Set(k.header, k.value.Show())
 	}
 }
 
 // key is what auth has; the second result is false where there is nothing yet.
 func (a *auth) key() (key, bool) {
 	switch {
-	case a.token != "" && !a.dead:
+	case a.token.Show() != "" && !a.dead:
 		return key{"X-Auth-Token", a.token, a.serial}, true
-	case a.basic != "":
+	case a.basic.Show() != "":
 		return key{"Authorization", a.basic, a.serial}, true
 	}
 	return key{}, false
@@ -173,12 +174,12 @@ func (s *Session) refused(k key, try int) bool {
 		return false
 	case k.serial != s.auth.serial:
 		return try == 0 // another has logged in meanwhile
-	case s.auth.basic != "" || try > 0:
+	case s.auth.basic.Show() != "" || try > 0:
 		s.auth.latched, s.auth.latch = true, s.auth.version
-		s.auth.dead, s.auth.basic = true, ""
+		s.auth.dead, s.auth.basic = true, bmc.Secret{}
 		return false
 	}
-	s.auth.token = "" // the location stays, for a logout if nothing replaces it
+	s.auth.token = bmc.Secret{} // the location stays, for a logout if nothing replaces it
 	return true
 }
 
@@ -193,36 +194,36 @@ func (s *Session) sessions() string {
 	return ""
 }
 
-func basicHeader(c bmc.Credentials) string {
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password.Show()))
+func basicHeader(c bmc.Credentials) bmc.Secret {
+	return bmc.Keep("Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password.Show())))
 }
 
 // login makes a session of the BMC (DSP0266, section 13.3.4). It sends no
 // Authorization: some answer 415 to that.
-func (s *Session) login(ctx context.Context, place string, c bmc.Credentials) (token, location string, err error) {
+func (s *Session) login(ctx context.Context, place string, c bmc.Credentials) (token bmc.Secret, location string, err error) {
 	in := s.call("log in", 1).hiding(c.Password)
 	body, err := json.Marshal(map[string]string{"UserName": c.Username, "Password": c.Password.Show()})
 	if err != nil {
-		return "", "", err
+		return token, "", err
 	}
 	a, err := s.wire.Do(ctx, wire.Request{Op: in.name, Method: http.MethodPost, Path: place, Body: body})
 	if err != nil {
-		return "", "", err
+		return token, "", err
 	}
 	if err := in.judge(a); err != nil {
-		return "", "", loginError(err)
+		return token, "", loginError(err)
 	}
-	token = a.Header.Get("X-Auth-Token")
+	token = bmc.Keep(a.Header.Get("X-Auth-Token"))
 	location, _ = s.wire.Location(a) // without one there is nothing to log out from
 	if location == "" {
 		location = checked(read(a.Body).str("@odata.id"))
 	}
-	if token == "" {
-		return "", "", in.fail(bmc.Protocol, bmc.SentYes, "the BMC answered a login without a token", "try the scheme basic")
+	if token.Show() == "" {
+		return token, "", in.fail(bmc.Protocol, bmc.SentYes, "the BMC answered a login without a token", "try the scheme basic")
 	}
 	if must(readMessages(a.Body)) {
 		s.drop(ctx, token, location)
-		return "", "", in.fail(bmc.PasswordChange, bmc.SentYes, "the account's password has to be changed first", "change it on the BMC, then give the new one")
+		return token, "", in.fail(bmc.PasswordChange, bmc.SentYes, "the account's password has to be changed first", "change it on the BMC, then give the new one")
 	}
 	return token, location, nil
 }
@@ -254,21 +255,21 @@ func (s *Session) logout(ctx context.Context) error {
 	defer s.endTurn()
 	s.mu.Lock()
 	token, location := s.auth.token, s.auth.location
-	s.auth.token, s.auth.location, s.auth.basic, s.auth.closed = "", "", "", true
+	s.auth.token, s.auth.location, s.auth.basic, s.auth.closed = bmc.Secret{}, "", bmc.Secret{}, true
 	s.mu.Unlock()
-	if token == "" {
+	if token.Show() == "" {
 		return nil
 	}
 	return s.drop(ctx, token, location)
 }
 
 // drop deletes a session of the BMC. That it is gone is no error.
-func (s *Session) drop(ctx context.Context, token, location string) error {
+func (s *Session) drop(ctx context.Context, token bmc.Secret, location string) error {
 	if location == "" {
 		return nil
 	}
 	out := s.call("log out", 1)
-	a, err := s.wire.Do(ctx, wire.Request{Op: out.name, Method: http.MethodDelete, Path: location, Header: http.Header{"X-Auth-Token": {token}}})
+	a, err := s.wire.Do(ctx, wire.Request{Op: out.name, Method: http.MethodDelete, Path: location, Header: http.Header{"X-Auth-Token": {token.Show()}}})
 	switch {
 	case err != nil:
 		return err

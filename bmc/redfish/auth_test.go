@@ -2,7 +2,9 @@ package redfish_test
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -261,4 +263,21 @@ func TestRotateIsRefused(t *testing.T) {
 	}
 	readPower(t, s)
 	readPower(t, r.open()) // with the old one
+}
+
+// TestSecretsDoNotPrint: neither the password nor the token are in what a session
+// prints, however it is printed.
+func TestSecretsDoNotPrint(t *testing.T) {
+	for _, scheme := range []string{"session", "basic"} {
+		r := newRig(t, dell, bmcsim.Options{})
+		r.end.Options = []byte(`{"scheme":"` + scheme + `"}`)
+		s := r.open()
+		for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
+			out := fmt.Sprintf(format, s)
+			basic := base64.StdEncoding.EncodeToString([]byte(bmcsim.DefaultUser + ":" + bmcsim.DefaultPassword))
+			if strings.Contains(out, bmcsim.DefaultPassword) || strings.Contains(out, basic) || regexp.MustCompile(`[A-Z2-7]{26}`).MatchString(out) {
+				t.Errorf("%s of a session by %s shows a secret: %s", format, scheme, out)
+			}
+		}
+	}
 }

@@ -108,6 +108,9 @@ func (s *Session) state(o override) bmc.BootState {
 		return b
 	}
 	b.Target, b.Pending, b.URI = s.ours(target), p.pending, p.boot.str(fieldURI)
+	if i := slices.IndexFunc(bootNames(), func(n bootName) bool { return n.old && n.raw == target }); i >= 0 && b.Mode == "" && s.has(OldBootNames) {
+		b.Mode = bootNames()[i].in
+	}
 	switch enabled {
 	case "Once":
 		b.Life = bmc.Once

@@ -11,12 +11,20 @@ import (
 	"github.com/ingotmetal/ingot/bmc/wire"
 )
 
-// tagOf is a resource's ETag: of the header, else of its body.
+// maxTag bounds an ETag, in bytes.
+const maxTag = 256
+
+// tagOf is a resource's ETag: of the header, else of its body. What no header can
+// hold is none.
 func tagOf(a *wire.Response, d doc) string {
-	if t := strings.TrimSpace(a.Header.Get("ETag")); t != "" {
-		return t
+	t := strings.TrimSpace(a.Header.Get("ETag"))
+	if t == "" {
+		t = d.str("@odata.etag")
 	}
-	return d.str("@odata.etag")
+	if len(t) > maxTag || strings.ContainsFunc(t, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
+		return ""
+	}
+	return t
 }
 
 // ladder are the ways to say an ETag, as sent first. BMCs refuse their own: weak
@@ -33,12 +41,12 @@ func ladder(tag string) []string {
 		steps = append(steps, `"`+short+`"`)
 	}
 	var out []string
-	for _, s := range append(steps, plain, "") {
-		if !slices.Contains(out, s) {
+	for _, s := range append(steps, plain) {
+		if s != "" && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
-	return out
+	return append(out, "")
 }
 
 // patch writes fields of a resource whose newest ETag is tag. It goes down the

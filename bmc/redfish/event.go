@@ -21,18 +21,14 @@ const (
 // logNames are the logs that tell of a machine, best first. What vendors call
 // theirs differs.
 func logNames() []string {
-	return []string{"Sel", "IML", "EventLog", "Log1", "PlatformLog", "ActiveLog", "StandardLog", "Event"}
+	return []string{"EventLog", "Sel", "IML", "Event", "Log1", "Log", "PlatformLog", "ActiveLog", "StandardLog"}
 }
 
 // Events reads the machine's log: the system's, else the manager's. Entries are
 // in the order of their Ids. A log that was cleared is read from its start.
 func (s *Session) Events(ctx context.Context, after string) ([]bmc.Event, string, error) {
 	c := s.call("read events", eventBudget)
-	place, err := c.logEntries(ctx)
-	if err != nil {
-		return nil, after, err
-	}
-	list, err := c.entries(ctx, place)
+	list, err := c.log(ctx)
 	if err != nil {
 		return nil, after, err
 	}
@@ -73,35 +69,41 @@ type entry struct {
 // cleared uses its Ids again.
 func (e entry) cursor() string { return e.id + "@" + e.created }
 
-// logEntries finds the collection of entries of the best log.
-func (c *call) logEntries(ctx context.Context) (string, error) {
+// log reads the best log that has entries to show.
+func (c *call) log(ctx context.Context) ([]entry, error) {
 	for _, from := range []string{c.s.host.doc.link("LogServices"), c.s.bmc.doc.link("LogServices")} {
 		if from == "" {
 			continue
 		}
 		paths, err := c.members(ctx, from)
-		if isKind(err, bmc.NotFound) {
-			continue
-		}
-		if err != nil {
-			return "", err
+		if err != nil && !isKind(err, bmc.NotFound) {
+			return nil, err
 		}
 		for _, name := range logNames() {
-			for _, p := range paths {
-				if !strings.EqualFold(lastOf(p), name) {
-					continue
-				}
-				d, _, err := c.get(ctx, p)
-				if err != nil && !isKind(err, bmc.NotFound) {
-					return "", err
-				}
-				if l := d.link("Entries"); l != "" {
-					return l, nil
-				}
+			i := slices.IndexFunc(paths, func(p string) bool { return strings.EqualFold(lastOf(p), name) })
+			if i < 0 {
+				continue
+			}
+			list, err := c.logAt(ctx, paths[i])
+			if !isKind(err, bmc.NotFound) {
+				return list, err
 			}
 		}
 	}
-	return "", c.fail(bmc.Unsupports, bmc.SentYes, "the BMC shows no log of the machine", "")
+	return nil, c.fail(bmc.Unsupports, bmc.SentYes, "the BMC shows no log of the machine", "")
+}
+
+// logAt reads the entries of one log service.
+func (c *call) logAt(ctx context.Context, service string) ([]entry, error) {
+	d, _, err := c.get(ctx, service)
+	if err != nil {
+		return nil, err
+	}
+	place := d.link("Entries")
+	if place == "" {
+		return nil, c.fail(bmc.NotFound, bmc.SentYes, "the log has no entries to read", "")
+	}
+	return c.entries(ctx, place)
 }
 
 // lastOf is the last segment of a path.
@@ -123,8 +125,8 @@ func (c *call) entries(ctx context.Context, path string) ([]entry, error) {
 		}
 		for _, m := range d.docs("Members") {
 			e := entry{path: m.link(), id: m.str("Id")}
-			if e.id == "" {
-				e.id = lastOf(e.path)
+			if e.path != "" {
+				e.id = lastOf(e.path) // Ids repeat on some
 			}
 			if m.shows("Message") || m.shows("Created") {
 				e.loaded, e.created = true, m.str("Created")

@@ -40,6 +40,7 @@ func Quirks() []Quirk {
 		{"supermicro-boot-mode", Match{Vendor: "super*micro*"}, SendMode, "DMTF/Redfishtool#106, ironcore-dev/metal-operator#982", "TestQuirkSendMode"},
 		{"dell-409-after-off", Match{Vendor: "dell*"}, BusyAfterOff, "openstack/ironic release note on iDRAC10 and 409", "TestQuirkBusyAfterOff"},
 		{"supermicro-old-boot-names", Match{Vendor: "super*micro*"}, OldBootNames, "recorded tree of an X10SDV: CD/DVD, UsbKey, UefiCd", "TestQuirkOldBootNames"},
+		{"cray-off", Match{Model: "hpe cray ex*"}, OffIsGraceful, "Cray-HPE/hms-power-control, internal/domain/transitions.go: soft-off falls back to Off; recorded trees of EX420 and EX235n", "TestQuirkOffIsGraceful"},
 		{"lenovo-slot-names", Match{Vendor: "lenovo*"}, SlotsByName, "lenovo/python-redfish-lenovo#21", "TestQuirkSlotsByName"},
 	}
 }

@@ -25,7 +25,7 @@ func verb(t *testing.T, r *rig, v bmc.Verb, wantSent string, last bmc.State) {
 	}
 }
 
-func TestReportsOfPower(t *testing.T) {
+func TestReportsOfPowerTiming(t *testing.T) {
 	run(t, []report{
 		{"goldyfruit/ansible-ilo#1", "reset-refused-when-off", ilo, func(t *testing.T, r *rig) {
 			s := turnOff(t, r)
@@ -72,6 +72,11 @@ func TestReportsOfPower(t *testing.T) {
 				t.Errorf("off after %s: forced", took)
 			}
 		}},
+	})
+}
+
+func TestReportsOfResetTypes(t *testing.T) {
+	run(t, []report{
 		{"metal3-io/baremetal-operator#984", "no-graceful-shutdown", "", func(t *testing.T, r *rig) {
 			s := r.open()
 			_, err := s.SendPower(t.Context(), bmc.SendGraceful)

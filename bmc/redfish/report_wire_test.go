@@ -53,16 +53,8 @@ func readPower(t *testing.T, s bmc.Power) bmc.PowerObservation {
 	return o
 }
 
-func TestReportsOfTheWire(t *testing.T) {
+func TestReportsOfSessions(t *testing.T) {
 	patchesOnce := func(t *testing.T, r *rig) { setBoot(t, r.open(), pxe()) }
-	task := func(t *testing.T, r *rig) {
-		s := r.open()
-		receipt, err := s.SendPower(t.Context(), bmc.SendReset)
-		if err != nil || receipt.Task == "" {
-			t.Errorf("%+v, %v", receipt, err)
-		}
-		inserted(t, s, bmc.MediaSpec{Image: iso})
-	}
 	sessions := func(t *testing.T, r *rig) {
 		first, second := r.open(), r.open()
 		_, err := r.tryOpen()
@@ -101,6 +93,19 @@ func TestReportsOfTheWire(t *testing.T) {
 			time.Sleep(30 * time.Second)
 			readPower(t, r.open())
 		}},
+	})
+}
+
+func TestReportsOfLoad(t *testing.T) {
+	task := func(t *testing.T, r *rig) {
+		s := r.open()
+		receipt, err := s.SendPower(t.Context(), bmc.SendReset)
+		if err != nil || receipt.Task == "" {
+			t.Errorf("%+v, %v", receipt, err)
+		}
+		inserted(t, s, bmc.MediaSpec{Image: iso})
+	}
+	run(t, []report{
 		{"dell/terraform-provider-redfish#342", "busy-at-two", "", func(t *testing.T, r *rig) {
 			r.gate = gateOf(r.driver().Info().Limits)
 			together(t, r.open(), 8)

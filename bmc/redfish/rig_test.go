@@ -136,19 +136,6 @@ func newRig(t testing.TB, tree string, o bmcsim.Options) *rig {
 	return serve(t, tree, raw, o)
 }
 
-// change is newRig with text of the tree replaced, pairwise.
-func change(t testing.TB, tree string, o bmcsim.Options, pairs ...string) *rig {
-	t.Helper()
-	raw, err := trees.Read(tree)
-	must(t, err)
-	for i := 0; i < len(pairs); i += 2 {
-		if !bytes.Contains(raw, []byte(pairs[i])) {
-			t.Fatalf("%s does not hold %s", tree, pairs[i])
-		}
-	}
-	return serve(t, tree, []byte(strings.NewReplacer(pairs...).Replace(string(raw))), o)
-}
-
 func serve(t testing.TB, name string, raw []byte, o bmcsim.Options) *rig {
 	t.Helper()
 	tree, err := bmcsim.ParseTree(name, bytes.NewReader(raw))
@@ -174,7 +161,9 @@ func serve(t testing.TB, name string, raw []byte, o bmcsim.Options) *rig {
 	return &rig{b, t, bmc.Endpoint{URL: "http://bmc.test", Trust: bmc.Trust{Insecure: true}}, v, lines, nil}
 }
 
-func (r *rig) driver() redfish.Driver { return redfish.Driver{Wire: wire.Options{Dial: r.lines.dial}} }
+func (r *rig) driver() redfish.Driver {
+	return redfish.Driver{Wire: wire.Options{Dial: r.lines.dial, Body: 512 << 10}}
+}
 
 func (r *rig) tryOpen() (bmc.Session, error) {
 	return r.driver().Open(r.t.Context(), r.end, bmc.Access{Credentials: r.vault, Gate: r.gate})
