@@ -42,22 +42,10 @@ func (c *call) powerOf(ctx context.Context, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := c.judge(a); err != nil {
-		return "", err
+	if a.Status != http.StatusOK { // else there is nothing to judge, and much to read
+		return "", c.judge(a)
 	}
 	return decodePower(a)
-}
-
-// decodePower is the PowerState of an answer; empty where there is none.
-func decodePower(a *wire.Response) (string, error) {
-	var d struct {
-		PowerState any
-	}
-	if err := a.JSON(&d); err != nil {
-		return "", err
-	}
-	s, _ := d.PowerState.(string)
-	return s, nil
 }
 
 // stateOf knows the values of PowerState (Resource schema).
