@@ -59,7 +59,7 @@ func (s *Session) Probe(ctx context.Context) (bmc.Probed, error) {
 		return bmc.Probed{}, err
 	}
 	p := bmc.Probed{
-		System: bare(s.host.path), Systems: s.all,
+		System: bare(s.host.path), Systems: slices.Clone(s.all),
 		Vendor: s.vendor(), Model: d.str("Model"), Serial: s.bestSerial(d), Firmware: s.bmc.doc.str("FirmwareVersion"),
 		UUID: bmc.ClaimUUID(d.str("UUID")), Power: power, Peer: s.wire.Peer(),
 		Supports: map[bmc.Feature]bmc.Support{},
