@@ -25,7 +25,7 @@ GOLDENTESTS = ^($(shell grep -rhE '^func |[.]Golden\b' --include='*_test.go' $(G
 # SEEDS is how many seeds `make campaign` lives through.
 SEEDS     ?= 100
 
-.PHONY: test check bench bench-dora fuzz campaign crash clients generate drift vuln demo vm vm-all vm-cuts
+.PHONY: test check bench bench-dora bench-bmc fuzz campaign crash clients generate drift vuln demo vm vm-all vm-cuts
 
 ## test: every test of both modules
 test:
@@ -65,6 +65,11 @@ bench:
 ## bench-dora: exchanges of DHCP a second by perfdhcp, beside dnsmasq and Kea where they are installed, and CoreDHCP built from bench (root)
 bench-dora:
 	INGOT_DORA=1 $(GO) test ./cmd/booterd -run '^$$' -bench DORA -benchtime 1x -count 1 -timeout 1h | tee /dev/stderr | (cd bench && $(GO) run ./table)
+
+## bench-bmc: FLEET simulated BMCs polled once a minute, connections kept or made anew, with and without dead BMCs; client and BMCs are two processes
+FLEET ?= 4000
+bench-bmc:
+	cd bench && INGOT_BMCS=$(FLEET) $(GO) test ./bmc -run '^$$' -bench Fleet -benchtime 1x -count 1 -timeout 1h | tee /dev/stderr | $(GO) run ./table
 
 ## fuzz: every fuzz target for FUZZTIME
 fuzz:
