@@ -36,6 +36,21 @@ type Limits struct {
 	Interval   time.Duration // from the start of one request to the start of the next; 0: none
 }
 
+// A Limiter is a driver whose limits follow from a machine's options, as
+// [Driver.ValidateOptions] takes them. [LimitsOf] asks it.
+type Limiter interface {
+	LimitsOf(options json.RawMessage) (Limits, error)
+}
+
+// LimitsOf are the limits of a machine with these options: the driver's own, where
+// it is no [Limiter].
+func LimitsOf(d Driver, options json.RawMessage) (Limits, error) {
+	if l, ok := d.(Limiter); ok {
+		return l.LimitsOf(options)
+	}
+	return d.Info().Limits, nil
+}
+
 // Access is what a driver is lent for one session.
 type Access struct {
 	Credentials CredentialSource // nil: the BMC asks for none

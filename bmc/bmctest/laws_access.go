@@ -176,7 +176,11 @@ func concurrencyKept(ctx context.Context, t *try) error {
 	if err != nil {
 		return err
 	}
-	most := max(1, t.Driver.Info().Limits.Concurrent)
+	limits, err := bmc.LimitsOf(t.Driver, t.Options)
+	if err != nil {
+		return err
+	}
+	most := max(1, limits.Concurrent)
 	return t.with(ctx, func(s bmc.Session) error {
 		var all sync.WaitGroup
 		for range 4 * most {

@@ -145,5 +145,9 @@ func (t *try) on(ctx context.Context, scene Scene, check func(*try) error) (err 
 		return fmt.Errorf("the stage for %s: %w", scene, err)
 	}
 	defer func() { err = errors.Join(err, stage.Close()) }()
-	return check(&try{Subject: t.Subject, Scene: scene, stage: stage, gate: newGate(t.Driver.Info().Limits), creds: &source{now: stage.Credentials()}})
+	limits, err := bmc.LimitsOf(t.Driver, t.Options)
+	if err != nil {
+		return fmt.Errorf("the limits of the subject's options: %w", err)
+	}
+	return check(&try{Subject: t.Subject, Scene: scene, stage: stage, gate: newGate(limits), creds: &source{now: stage.Credentials()}})
 }

@@ -55,7 +55,11 @@ func New(c Config) (*Machine, error) {
 	if c.Gates == nil {
 		c.Gates = &Gates{}
 	}
-	gate, err := c.Gates.Of(c.Endpoint, c.Driver.Info().Limits)
+	limits, err := bmc.LimitsOf(c.Driver, c.Endpoint.Options)
+	if err != nil {
+		return nil, err
+	}
+	gate, err := c.Gates.Of(c.Endpoint, limits)
 	if err != nil {
 		return nil, err
 	}
