@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ingotmetal/ingot/bmc/bmcsim/trees"
@@ -18,13 +19,20 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// parsed are the trees that some test has read: BMCs share what they do not change.
+var parsed sync.Map
+
 // load reads one of the recorded trees.
 func load(t testing.TB, name string) *Tree {
 	t.Helper()
+	if known, ok := parsed.Load(name); ok {
+		return known.(*Tree)
+	}
 	raw, err := trees.Read(name)
 	must(t, err)
 	tree, err := ParseTree(name, bytes.NewReader(raw))
 	must(t, err)
+	parsed.Store(name, tree)
 	return tree
 }
 
