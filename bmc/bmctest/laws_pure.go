@@ -74,9 +74,9 @@ func infoStable(ctx context.Context, t *try) error {
 	info := t.Driver.Info()
 	switch {
 	case !reflect.DeepEqual(info, t.Driver.Info()):
-		return errors.New("Info differs from call to call")
+		return errors.New("what Info says differs from call to call")
 	case info.Name == "" || len(info.Protocols) == 0 || len(info.Declares) == 0:
-		return fmt.Errorf("Info lacks a name, protocol or feature: %+v", info)
+		return fmt.Errorf("there is no name, protocol or feature in Info: %+v", info)
 	}
 	return t.with(ctx, func(s bmc.Session) error {
 		p, err := s.Probe(ctx)
