@@ -46,7 +46,7 @@ const parallel = 8
 
 // Waits is about how long the laws of P, S and R take of themselves: the
 // waits that 8 of them at once make, and what two cores compute.
-const Waits = "2m"
+const Waits = "90s"
 
 // SetLevels reads a list of levels, such as "P,S,R". The error says what is wanted.
 func (r *Run) SetLevels(list string) error {
