@@ -82,8 +82,8 @@ func thirdParties(t *tree) []finding {
 }
 
 // kits is law 4: a kit imports its parent, the standard library, rapid and
-// porcupine, only tests import a kit, and a kit has tests of its own, which
-// hand it the mutants that it must find.
+// porcupine, only tests and kitFronts import a kit, and a kit has tests of its
+// own, which hand it the mutants that it must find.
 func kits(t *tree) []finding {
 	var out []finding
 	for _, p := range t.pkgs() {
@@ -98,6 +98,8 @@ func kitImports(t *tree) []finding {
 	return t.eachImport(func(p *pkg, f *file, i imported) string {
 		switch {
 		case f.test:
+			return ""
+		case i.own != "" && kitFronts[p.dir] == i.own:
 			return ""
 		case i.own != "" && roleOf(i.own) == kit:
 			return "the kit " + i.own + " is imported outside a test"

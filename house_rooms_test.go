@@ -107,6 +107,12 @@ var kitNeeds = map[string][]string{
 	"bmc/bmctest":                  {"bmc/bmcsim", "bmc/bmcsim/trees"},
 }
 
+// kitFronts are the packages outside of tests that may import a kit, since they are
+// what a person runs it by.
+var kitFronts = map[string]string{
+	"cmd/internal/conformance": "bmc/bmctest", // ingot bmc conformance: vendors run the laws without writing Go
+}
+
 // A role is what a folder is to the laws.
 type role int
 

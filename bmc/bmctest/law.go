@@ -47,6 +47,14 @@ type Subject struct {
 	// Bubble runs each law in a synctest bubble, so that waits cost nothing. The
 	// driver and the stage must then reach each other without sockets.
 	Bubble bool
+	// Parallel is how many checks [Judge] runs at once; default 1. What they wait
+	// for then passes for all of them together.
+	Parallel int
+	// Fresh gives each check of [Judge] a driver and a stage of its own, which share
+	// nothing with others. A [Simulator] cannot tell which of its BMCs led a driver
+	// elsewhere, so that with Parallel each check wants one alone. Nil: Driver and
+	// Stage are used for all.
+	Fresh func() (bmc.Driver, func(context.Context, Scene) (Stage, error))
 	// Patience is for the machine behind the stage; its zero value for one that
 	// takes seconds.
 	Patience bmc.Patience

@@ -9,11 +9,12 @@ import (
 	"github.com/ingotmetal/ingot/bmc"
 )
 
-// probeReads needs a BMC that counts what it is asked.
+// probeReads asks for all that a driver reads. A simulation counts what it was
+// asked; of a live BMC what can be read is compared before and after.
 func probeReads(ctx context.Context, t *try) error {
 	sim, err := t.sim()
 	if err != nil {
-		return err
+		return t.with(ctx, func(s bmc.Session) error { return unchanged(ctx, s) })
 	}
 	if err := t.with(ctx, func(s bmc.Session) error { return every(ctx, s) }); err != nil {
 		return err
@@ -22,6 +23,51 @@ func probeReads(ctx context.Context, t *try) error {
 		return fmt.Errorf("%d requests that change something, %d logins, %d sessions left", n.Writes, n.Logins, n.Sessions)
 	}
 	return nil
+}
+
+// unchanged looks before and after all is read.
+func unchanged(ctx context.Context, s bmc.Session) error {
+	before, err := standing(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := every(ctx, s); err != nil {
+		return err
+	}
+	after, err := standing(ctx, s)
+	if err == nil && before != after {
+		err = fmt.Errorf("it was %s, and is %s", before, after)
+	}
+	return err
+}
+
+// standing is what a driver may change, as it reads: power, boot override, media.
+// What a machine lacks is left out.
+func standing(ctx context.Context, s bmc.Session) (string, error) {
+	var all []any
+	var errs []error
+	add := func(part any, err error) {
+		if e, ok := errors.AsType[*bmc.Error](err); ok && e.Kind == bmc.Unsupports {
+			return
+		}
+		all, errs = append(all, part), append(errs, err)
+	}
+	if p, ok := bmc.As[bmc.Power](s); ok {
+		o, err := p.ReadPower(ctx)
+		add(o.State, err)
+	}
+	if b, ok := bmc.As[bmc.Boot](s); ok {
+		o, err := b.ReadBoot(ctx)
+		add(o, err)
+	}
+	if m, ok := bmc.As[bmc.Media](s); ok {
+		slots, err := m.MediaSlots(ctx)
+		for _, slot := range slots {
+			add(slot.ID+" "+slot.Image, nil)
+		}
+		add(len(slots), err)
+	}
+	return fmt.Sprintf("%+v", all), errors.Join(errs...)
 }
 
 // powerTable takes every verb that the machine supports from on and from off to

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,8 +18,19 @@ import (
 // wait for one another when they close.
 const closing = 10 * time.Second
 
-// lawTime bounds one law in one scene.
-const lawTime = 10 * time.Minute
+// lawTime bounds one law in one scene, and hardTime one that drives real hardware
+// through all its states.
+const (
+	lawTime  = 10 * time.Minute
+	hardTime = 2 * time.Hour
+)
+
+func (l Law) time() time.Duration {
+	if l.Level == Destructive {
+		return hardTime
+	}
+	return lawTime
+}
 
 // Run checks every law that applies in a subtest, and each of its scenes in one
 // below. A law that could not be checked is a skip.
@@ -46,21 +58,77 @@ func Run(t *testing.T, s Subject) {
 	}
 }
 
-// Judge checks the laws one after the other and reports what came of each. It
-// ends early when ctx does; what is left is then not run. Told hears each result
-// when it is there; it may be nil.
+// Judge checks the laws, [Subject.Parallel] at once but for those that measure what
+// others beside them would disturb, and reports what came of each
+// by number. It ends early when ctx does; what is left is then not run. Told hears
+// each result when it is there, one at a time; it may be nil.
 func Judge(ctx context.Context, s Subject, told func(Result)) Report {
-	report := Report{Driver: s.Driver.Info()}
-	for _, law := range s.laws() {
-		for _, scene := range law.scenes() {
-			r := s.judge(ctx, law, scene)
-			report.Results = append(report.Results, r)
-			if told != nil {
-				told(r)
-			}
+	checks := s.checks()
+	report := Report{Driver: s.Driver.Info(), Results: make([]Result, len(checks))}
+	var (
+		telling sync.Mutex
+		ends    sync.WaitGroup
+	)
+	judge := func(i int) {
+		r := s.fresh().judge(ctx, checks[i].law, checks[i].scene)
+		telling.Lock()
+		defer telling.Unlock()
+		report.Results[i] = r
+		if told != nil {
+			told(r)
+		}
+	}
+	together := func(c check) bool { return s.Parallel > 1 && !c.law.alone() }
+	free := make(chan struct{}, max(s.Parallel, 1))
+	for i, c := range checks {
+		if !together(c) {
+			continue
+		}
+		free <- struct{}{}
+		ends.Go(func() {
+			defer func() { <-free }()
+			judge(i)
+		})
+	}
+	ends.Wait()
+	for i, c := range checks {
+		if !together(c) {
+			judge(i)
 		}
 	}
 	return report
+}
+
+// alone reports whether a law measures the process, or times so short that others
+// beside it would break it: what a body without end allocates, how soon a caller is
+// let go, the interval between requests.
+func (l Law) alone() bool { return slices.Contains([]int{12, 15, 23}, l.Number) }
+
+// Checks is how many results a [Judge] of s will have.
+func (s Subject) Checks() int { return len(s.checks()) }
+
+// A check is one law in one scene.
+type check struct {
+	law   Law
+	scene Scene
+}
+
+func (s Subject) checks() []check {
+	var out []check
+	for _, law := range s.laws() {
+		for _, scene := range law.scenes() {
+			out = append(out, check{law, scene})
+		}
+	}
+	return out
+}
+
+// fresh is s with a driver and a stage of its own, where it has such.
+func (s Subject) fresh() Subject {
+	if s.Fresh != nil {
+		s.Driver, s.Stage = s.Fresh()
+	}
+	return s
 }
 
 // laws are those of the subject's levels, by number.
@@ -104,7 +172,7 @@ func (s Subject) judge(ctx context.Context, law Law, scene Scene) Result {
 		return r
 	}
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, lawTime)
+	ctx, cancel := context.WithTimeout(ctx, law.time())
 	defer cancel()
 	err := s.check(ctx, law, scene)
 	r.Took = time.Since(began)

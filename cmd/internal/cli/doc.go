@@ -6,6 +6,7 @@
 // in with a [World], so that whole lives run in a test.
 //
 // Rules that hold for every verb: a command that cannot be meant, or that destroys
-// without --yes, sends no request (CLI-1); there are no prompts but for secrets;
+// without --yes, sends no request (CLI-1); there are no prompts but for secrets,
+// and for the BMC that a destructive conformance run is to be let loose on;
 // the exit code says what became of it ([Exits]).
 package cli

@@ -19,7 +19,7 @@ const (
 	Illegal                 // CONFLICT, INVALID_STATE
 	Invalid                 // INVALID_INPUT, by the server's judgement
 	Unavailable             // UNAVAILABLE, RATE_LIMITED
-	WaitEnded               // --timeout or an interrupt ended a wait
+	WaitEnded               // --timeout or an interrupt ended a wait, or an answer was lost
 	Partly                  // of several targets some failed
 	WouldChange             // --dry-run found that there is something to do
 )
@@ -31,14 +31,14 @@ var exits = []struct {
 	of    []string // codes of API-3 that end so
 }{
 	{Done, "done, or it was so already; a dry run: nothing would change", nil},
-	{Other, "any other failure; a broken audit chain, or a harmed image", []string{"UNSUPPORTED", "INVALID_CONFIG"}},
+	{Other, "any other failure; a broken audit chain, a harmed image, or a broken law", []string{"UNSUPPORTED", "INVALID_CONFIG"}},
 	{BadUsage, "usage: the command cannot be meant, or destroys and lacks --yes; nothing was sent", nil},
 	{Absent, "absent: there is no such thing, or none that you may see", []string{"NOT_FOUND"}},
-	{Denied, "denied: not signed in, not allowed, an unknown server key, or a readonly context", []string{"ACCESS_DENIED", "UNAUTHENTICATED"}},
+	{Denied, "denied: not signed in, not allowed, an unknown key of a server or BMC, or a readonly context", []string{"ACCESS_DENIED", "UNAUTHENTICATED"}},
 	{Illegal, "conflict or illegal: the state does not accept it, or another version or holder stands in the way", []string{"CONFLICT", "INVALID_STATE"}},
 	{Invalid, "invalid: the server refuses the input", []string{"INVALID_INPUT"}},
 	{Unavailable, "unavailable: no answer, exhausted or too often; try again later", []string{"UNAVAILABLE", "RATE_LIMITED"}},
-	{WaitEnded, "a wait ended before what it waited for", nil},
+	{WaitEnded, "a wait ended before what it waited for, or the answer to a change was lost: look before you ask again", nil},
 	{Partly, "partly done: of several targets some failed", nil},
 	{WouldChange, "a dry run: the command would change something", nil},
 }

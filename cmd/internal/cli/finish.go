@@ -25,7 +25,11 @@ func (a *app) finish(err error) Exit {
 	switch {
 	case would:
 	case a.given.json || a.given.output == "json" && a.given.jq == "":
-		a.note("%s", must(map[string]any{"schema": schema("error"), "exit": exitOf(err), "error": problem(err)}))
+		told := map[string]any{"schema": schema("error"), "exit": exitOf(err), "error": problem(err)}
+		if e, ok := errors.AsType[*BMCFailure](err); ok {
+			told["bmc"] = e.facts()
+		}
+		a.note("%s", must(told))
 	case !already || exitOf(err) == Partly:
 		a.note("%s", a.inWords(err))
 	}
@@ -79,7 +83,11 @@ func (a *app) inWords(err error) string {
 		detail = p.Title
 	}
 	b.WriteString(cleanLines(err, detail))
-	for _, l := range about(&p) {
+	more := about(&p)
+	if e, ok := errors.AsType[*BMCFailure](err); ok {
+		more = append(more, e.about()...)
+	}
+	for _, l := range more {
 		b.WriteString("\n  " + clean(l))
 	}
 	return b.String()

@@ -10,7 +10,7 @@ import (
 // local are the commands that are no operation.
 func (a *app) local() []*cobra.Command {
 	return []*cobra.Command{
-		a.bmcsimCommand(), a.contextCommand(), a.demoCommand(), a.imageCommand(), a.labCommand(), a.lifecycleCommand(), a.explainCommand(), a.whyNotCommand(), a.whySilentCommand(), a.completionCommand(), a.versionCommand(),
+		a.bmcCommand(), a.bmcsimCommand(), a.contextCommand(), a.demoCommand(), a.imageCommand(), a.labCommand(), a.lifecycleCommand(), a.explainCommand(), a.whyNotCommand(), a.whySilentCommand(), a.completionCommand(), a.versionCommand(),
 	}
 }
 

@@ -94,7 +94,7 @@ func (a *app) globalFlags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&a.given.context, "context", "", "the `NAME` of the context to use")
 	f.StringVar(&a.given.server, "server", "", "the server's `URL`: https://HOST:PORT or unix:/PATH, with no context's credential")
-	f.StringVar(&a.given.pin, "pin", "", "the `KEY` of the server: sha256/..., as ingotd prints it when it starts")
+	f.StringVar(&a.given.pin, "pin", "", "the `KEY` of the server, or of the BMC: sha256/..., as ingotd prints it when it starts")
 	f.StringVar(&a.given.keyFile, "key-file", "", "a `FILE` with an API key or token alone")
 	f.StringVarP(&a.given.output, "output", "o", "", "the `FORM`: text, wide, json, yaml or name")
 	f.BoolVar(&a.given.json, "json", false, "the same as -o json; errors are JSON too")
