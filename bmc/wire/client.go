@@ -218,6 +218,8 @@ func (c *Client) read(ctx context.Context, resp *http.Response, op string) ([]by
 	switch {
 	case err != nil:
 		return nil, c.cut(ctx, op, err)
+	case ctx.Err() != nil: // the other side may have ended its answer early because we leave, and in good form
+		return nil, c.cut(ctx, op, context.Cause(ctx))
 	case n > c.opts.Body:
 		return nil, large()
 	}
