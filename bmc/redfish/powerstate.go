@@ -79,5 +79,9 @@ func stringEnd(raw []byte, i int) int {
 // isName reports whether the string between i and end is a name, and this one.
 func isName(raw []byte, i, end int, name string) bool {
 	rest := bytes.TrimLeft(raw[end:], " \t\r\n")
-	return len(rest) > 0 && rest[0] == ':' && text(raw[i:end]) == name
+	if len(rest) == 0 || rest[0] != ':' {
+		return false
+	}
+	plain := raw[i+1 : end-1]
+	return string(plain) == name || bytes.IndexByte(plain, '\\') >= 0 && text(raw[i:end]) == name
 }
