@@ -104,7 +104,7 @@ var codes = []string{
 // kitNeeds are the packages of ours that a kit imports beside its parent.
 var kitNeeds = map[string][]string{
 	"cmd/internal/store/storetest": {"statemachine/journal"},
-	"bmc/bmctest":                  {"bmc/bmcsim", "bmc/bmcsim/trees"},
+	"bmc/bmctest":                  {"bmc/bmcsim", "bmc/bmcsim/trees", "bmc/wire"},
 }
 
 // kitFronts are the packages outside of tests that may import a kit, since they are

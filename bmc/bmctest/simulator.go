@@ -6,11 +6,9 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,9 +19,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ingotmetal/ingot/bmc"
 	"github.com/ingotmetal/ingot/bmc/bmcsim"
 	"github.com/ingotmetal/ingot/bmc/bmcsim/trees"
+	"github.com/ingotmetal/ingot/bmc/wire"
 )
 
 // A Simulator stages Redfish BMCs of package bmcsim, in all scenes. With a driver
@@ -94,7 +92,7 @@ func (s *Simulator) Stage(_ context.Context, scene Scene) (Stage, error) {
 	}
 	st.server = &http.Server{Handler: st.door(st.bmc), ErrorLog: log.New(io.Discard, "", 0)}
 	st.ends.Go(func() { _ = st.server.Serve(tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}})) })
-	st.pin = pinOf(cert.Leaf)
+	st.pin = wire.PinOf(cert.Leaf)
 	return st, p.begin(st)
 }
 
@@ -139,11 +137,6 @@ func (s *Simulator) certificate() (tls.Certificate, error) {
 	s.key = tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 	s.key.Leaf, err = x509.ParseCertificate(der)
 	return s.key, err
-}
-
-func pinOf(c *x509.Certificate) string {
-	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
-	return bmc.PinPrefix + base64.StdEncoding.EncodeToString(sum[:])
 }
 
 // images serves any image.

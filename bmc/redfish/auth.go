@@ -20,9 +20,7 @@ type auth struct {
 	serial   int        // counts what was obtained
 	dead     bool       // the token is kept for the logout alone
 
-	latched bool // the credentials of this version were refused
-	latch   string
-	closed  bool
+	closed bool
 
 	rotated *rotation
 }
@@ -93,18 +91,15 @@ func (s *Session) endTurn() { <-s.turn }
 
 // obtain resolves the credentials and logs in. The caller has the turn.
 func (s *Session) obtain(ctx context.Context, op string) (key, error) {
+	s.mu.Lock()
+	closed := s.auth.closed
+	s.mu.Unlock()
+	if closed {
+		return key{}, &bmc.Error{Kind: bmc.Unreachable, Op: op, Sent: bmc.SentNo, Why: "the session is closed"}
+	}
 	c, err := s.resolve(ctx, op)
 	if err != nil {
 		return key{}, err
-	}
-	s.mu.Lock()
-	latched, closed := s.auth.latched && s.auth.latch == c.Version, s.auth.closed
-	s.mu.Unlock()
-	switch {
-	case closed:
-		return key{}, &bmc.Error{Kind: bmc.Unreachable, Op: op, Sent: bmc.SentNo, Why: "the session is closed"}
-	case latched:
-		return key{}, latchError(op)
 	}
 	place := s.sessions()
 	if s.opts.Scheme == SchemeBasic || place == "" {
@@ -113,28 +108,22 @@ func (s *Session) obtain(ctx context.Context, op string) (key, error) {
 	token, location, err := s.login(ctx, place, c)
 	if err != nil {
 		if e, ok := errors.AsType[*bmc.Error](err); ok && latches(e) {
-			s.lock(c.Version)
+			s.latch.Refuse(c, latchError())
 		}
 		return key{}, err
 	}
 	return s.keep(auth{token: token, location: location, version: c.Version}), nil
 }
 
-func latchError(op string) error {
-	return &bmc.Error{Kind: bmc.Auth, Op: op, Sent: bmc.SentNo, Why: "these credentials were refused before", Do: "give the right ones; nothing is tried until they change"}
+// latchError answers who comes with credentials that were refused.
+func latchError() *bmc.Error {
+	return &bmc.Error{Kind: bmc.Auth, Sent: bmc.SentNo, Why: "these credentials were refused before", Do: "give the right ones; nothing is tried until they change"}
 }
 
 // latches reports whether a failed login must not be tried again as it is: it
 // counts towards a lockout.
 func latches(e *bmc.Error) bool {
 	return e.Kind == bmc.Auth || e.Kind == bmc.PasswordChange || e.Kind == bmc.Forbidden
-}
-
-// lock keeps the credentials of a version from being tried again.
-func (s *Session) lock(version string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.auth.latched, s.auth.latch = true, version
 }
 
 // keep takes what was obtained into use.
@@ -149,9 +138,12 @@ func (s *Session) keep(a auth) key {
 
 // resolve asks the source, late, and knows of a password that this session set.
 func (s *Session) resolve(ctx context.Context, op string) (bmc.Credentials, error) {
-	c, err := s.source.Credentials(ctx)
+	c, err := s.latch.Resolve(ctx, s.source)
 	if err != nil {
 		if e, ok := errors.AsType[*bmc.Error](err); ok {
+			if e.Op == "" { // the latch's own
+				e.Op = op
+			}
 			return c, e
 		}
 		return c, &bmc.Error{Kind: bmc.Auth, Op: op, Sent: bmc.SentNo, Why: "the credentials cannot be resolved", Do: "look at the secret broker", Err: err}
@@ -175,7 +167,7 @@ func (s *Session) refused(k key, try int) bool {
 	case k.serial != s.auth.serial:
 		return try == 0 // another has logged in meanwhile
 	case s.auth.basic.Show() != "" || try > 0:
-		s.auth.latched, s.auth.latch = true, s.auth.version
+		s.latch.Refuse(bmc.Credentials{Version: s.auth.version}, latchError())
 		s.auth.dead, s.auth.basic = true, bmc.Secret{}
 		return false
 	}

@@ -20,6 +20,7 @@ type Session struct {
 	wire   *wire.Client
 	opts   Options
 	source bmc.CredentialSource
+	latch  bmc.Latch
 
 	root   doc
 	host   host     // the selected system; set before the session is used

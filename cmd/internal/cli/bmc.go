@@ -145,7 +145,7 @@ func (a *app) onBMC(ctx context.Context, b *bmcFlags, write bool, limit time.Dur
 	if err != nil {
 		return err
 	}
-	r := &reach{app: a, flags: b, write: write, told: &teller{Driver: d, options: e.Options, say: a.note}}
+	r := &reach{app: a, flags: b, write: write, told: &teller{Driver: d, say: a.note}}
 	r.Machine, err = runner.New(runner.Config{Driver: r.told, Endpoint: e, Credentials: source, Retry: runner.Retry{Attempts: 2, Pause: 250 * time.Millisecond}})
 	if err != nil {
 		return bmcUsage(err)

@@ -13,9 +13,8 @@ import (
 // what is asked of a machine's power and what is seen of it.
 type teller struct {
 	bmc.Driver
-	options json.RawMessage
-	say     func(format string, args ...any)
-	powers  bool // the command is about power alone, so that all it sends is counted
+	say    func(format string, args ...any)
+	powers bool // the command is about power alone, so that all it sends is counted
 
 	mu    sync.Mutex
 	sends int
@@ -29,17 +28,9 @@ func (t *teller) asked() int {
 	return t.sends
 }
 
-// Info is the driver's, with the limits that the machine's options ask for.
-func (t *teller) Info() bmc.Info {
-	info := t.Driver.Info()
-	if d, ok := t.Driver.(interface {
-		LimitsOf(json.RawMessage) (bmc.Limits, error)
-	}); ok {
-		if l, err := d.LimitsOf(t.options); err == nil {
-			info.Limits = l
-		}
-	}
-	return info
+// LimitsOf are the driver's for a machine's options.
+func (t *teller) LimitsOf(options json.RawMessage) (bmc.Limits, error) {
+	return bmc.LimitsOf(t.Driver, options)
 }
 
 // Open opens a session that tells, where the command is about power.
