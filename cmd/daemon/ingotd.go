@@ -171,7 +171,7 @@ func (d *Ingotd) assemble(ctx context.Context) (*run, http.Handler, error) {
 		return nil, nil, err
 	}
 	srv, err := server.New(server.Config{Door: r.door, Master: d.Master, Entropy: d.Entropy, Log: d.Log, Owner: d.Config.Owner, Site: d.Config.Site,
-		Hasher: hasher, Backup: d.Backup, OnHost: d.onHost, Source: source, Denied: r.metrics.Denied})
+		Hasher: hasher, Agent: r.asAgent(), Broker: d.Broker, Backup: d.Backup, OnHost: d.onHost, Source: source, Denied: r.metrics.Denied})
 	if err != nil {
 		return nil, nil, err
 	}

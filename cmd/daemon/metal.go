@@ -24,3 +24,11 @@ func (r *run) world(rd store.Reader, n *lifecycle.Node) lifecycle.World {
 	}
 	return w
 }
+
+// asAgent is nil where there is none, also as an interface.
+func (r *run) asAgent() metal.Agent {
+	if r.agent == nil {
+		return nil
+	}
+	return r.agent
+}
