@@ -279,6 +279,7 @@ func TestResetIsNeverSentTwice(t *testing.T) {
 		t := s.t
 		id := s.enrolls(s.right())
 		s.aborts(id)
+		s.disk.Arm(3, storetest.Lost) // the command, its begin, and then what became of it
 		s.must(s.queue(id, "reset", "r-1"))
 		for s.stage.Tally().Sent[bmc.SendReset] == 0 {
 			time.Sleep(10 * time.Millisecond)

@@ -39,6 +39,12 @@ var arguments = map[string]string{
 	"session.open":           "operator",
 	"boot.mode":              "mode",
 	"node.maintenance":       "on",
+	"node.power":             "action",
+	"node.boot-set":          "target",
+	"node.media-insert":      "image",
+	"node.media-eject":       "slot",
+	"metal.enroll":           "bmc",
+	"metal.confirm-mac":      "mac",
 	"registration.reservoir": "bytes",
 }
 

@@ -20,7 +20,10 @@ func (s *Site) Doers() map[string]control.Doer {
 
 // inWords is how a verb ended.
 func inWords(r bmc.Result, err error) string {
+	e, _ := errors.AsType[*bmc.Error](err)
 	switch {
+	case e != nil && (e.Kind == bmc.Auth || e.Kind == bmc.PasswordChange) && e.Do == "":
+		return "failed: " + err.Error() + "; give it other credentials: nothing is sent until they change"
 	case err != nil:
 		return "failed: " + err.Error()
 	case !r.Changed:
