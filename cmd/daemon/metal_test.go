@@ -22,11 +22,13 @@ import (
 	"github.com/ingotmetal/ingot/bmc/wire"
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/daemon"
+	"github.com/ingotmetal/ingot/cmd/internal/control"
 	"github.com/ingotmetal/ingot/cmd/internal/operators"
 	"github.com/ingotmetal/ingot/cmd/internal/secrets"
 	"github.com/ingotmetal/ingot/cmd/internal/simnet"
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 	"github.com/ingotmetal/ingot/cmd/internal/store/storetest"
+	"github.com/ingotmetal/ingot/statemachine/lifecycle"
 )
 
 // heard is a text that is written from many goroutines.
@@ -271,6 +273,46 @@ func (s *shop) hunt(password string) {
 		}
 		return nil
 	}))
+}
+
+// BOOT-11: a boot override and a cycle, and what is noted of them.
+func TestBootIntoPXE(t *testing.T) {
+	inShop(t, bmctest.Plain, func(s *shop) {
+		t := s.t
+		id := s.enrolls(s.right())
+		s.aborts(id)
+		in := &api.SetBoot{NodeChange: api.NodeChange{NodeRef: api.NodeRef{Node: id}}}
+		in.Body.Target = "pxe"
+		set, err := api.NodeOverrideSet.Call(t.Context(), s.op, in)
+		if err != nil || set.Boot.Target != "pxe" || set.Boot.Life != "once" || len(set.Facts) != 1 {
+			t.Fatalf("%+v, %v", set, err)
+		}
+		s.must(s.queue(id, "cycle", "c-1"))
+		if got := s.ended(id, "c-1"); !strings.HasPrefix(got, "done") {
+			t.Errorf("%q", got)
+		}
+		if all := s.stage.Boots(); len(all) == 0 || all[len(all)-1].Target != bmc.BootPXE {
+			t.Errorf("it booted %+v", all)
+		}
+		put := &api.InsertMedia{NodeChange: api.NodeChange{NodeRef: api.NodeRef{Node: id}}}
+		put.Body.Image = s.stage.Image()
+		if slot, err := api.NodeMediaInsert.Call(t.Context(), s.op, put); err != nil || !slot.Slot.Inserted {
+			t.Errorf("%+v, %v", slot, err)
+		}
+		if found, err := api.NodeInspect.Call(t.Context(), s.op, &api.NodeRef{Node: id}); err != nil || len(found.NICs) == 0 {
+			t.Errorf("%+v, %v", found, err)
+		}
+		s.stop()
+		st := s.disk.Open()
+		s.must(st.View(t.Context(), func(r store.Reader) error {
+			if at := control.CycledAt(r, lifecycle.NodeID(id)); time.Since(at) > 5*time.Minute {
+				t.Errorf("the cycle is noted at %s", at)
+			}
+			return nil
+		}))
+		_ = st.Close()
+		s.start()
+	})
 }
 
 // BMC-3: the process ends between what it wrote down and the answer.

@@ -69,7 +69,7 @@ func newParam(op string, f api.Field, read reader) *param {
 	switch {
 	case f.In == api.InPath || arguments[op] == f.Name && f.In != api.InPath:
 		p.how, p.name = byArgument, strings.ToUpper(strings.TrimSuffix(f.Name, "_id"))
-	case f.Secret || raw(f):
+	case f.Secret || raw(f) || f.Name == "ca":
 		p.how, p.name = byFile, p.name+"-file"
 	}
 	return p
