@@ -35,7 +35,7 @@ func (s *Server) bootSet(ctx context.Context, in *api.SetBoot) (api.BootSet, err
 	a, done, err := s.changes(ctx, api.NodeOverrideSet, &in.NodeChange, in, metal.Question{What: metal.SetBoot, Boot: spec}, factBootSet, why, func(tx store.Tx, id lifecycle.NodeID) error {
 		return control.BootsPXE(tx, id, spec.Target == bmc.BootPXE, spec.Life == bmc.Once)
 	})
-	if in.DryRun {
+	if a.Boot.Target == "" { // nothing was asked of the BMC
 		a.Boot = bmc.BootState{Target: spec.Target, Life: spec.Life, Mode: spec.Mode, URI: spec.URI}
 	}
 	return api.BootSet{Outcome: outcome(in.Change, done), Boot: overrideView(a.Boot)}, err
@@ -45,7 +45,7 @@ func (s *Server) bootClear(ctx context.Context, in *api.NodeChange) (api.BootSet
 	a, done, err := s.changes(ctx, api.NodeOverrideClear, in, in, metal.Question{What: metal.ClearBoot}, factBootSet, "cleared", func(tx store.Tx, id lifecycle.NodeID) error {
 		return control.BootsPXE(tx, id, false, false)
 	})
-	if in.DryRun {
+	if a.Boot.Target == "" {
 		a.Boot.Target = bmc.BootNone
 	}
 	return api.BootSet{Outcome: outcome(in.Change, done), Boot: overrideView(a.Boot)}, err

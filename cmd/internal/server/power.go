@@ -152,11 +152,19 @@ func (s *Server) changes(ctx context.Context, op api.Any, in *api.NodeChange, as
 	if err != nil {
 		return metal.Answer{}, control.Done{}, err
 	}
-	n, err := s.free(ctx, in)
-	if err != nil || in.DryRun {
-		return metal.Answer{}, control.Done{Facts: []journal.Fact{factOf(fact, in.Node, control.Body{Why: why})}}, err
+	// A call that was made before asks nothing of the machine again.
+	if done, found, err := s.Door.Replayed(ctx, c); found || err != nil {
+		return metal.Answer{}, done, err
 	}
-	a, failed := s.Agent.Ask(ctx, metal.Target{Node: n.ID, Metal: n.Metal}, q)
+	n, err := s.free(ctx, in)
+	if err != nil {
+		return metal.Answer{}, control.Done{}, err
+	}
+	var a metal.Answer
+	var failed error
+	if !in.DryRun {
+		a, failed = s.Agent.Ask(ctx, metal.Target{Node: n.ID, Metal: n.Metal}, q)
+	}
 	if failed != nil {
 		if e, ok := errors.AsType[*bmc.Error](failed); !ok || e.Sent == bmc.SentNo || e.Sent == "" {
 			return a, control.Done{}, told(failed)
