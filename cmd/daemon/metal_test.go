@@ -29,6 +29,7 @@ import (
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 	"github.com/ingotmetal/ingot/cmd/internal/store/storetest"
 	"github.com/ingotmetal/ingot/statemachine/lifecycle"
+	"github.com/ingotmetal/ingot/statemachine/provision"
 )
 
 // heard is a text that is written from many goroutines.
@@ -62,8 +63,9 @@ type shop struct {
 	asked heard // all answers
 	op    *api.Client
 
-	stop  func() // the process that runs
-	crash func() // it: nothing that it does from now on is kept
+	store store.Store // of the process that runs
+	stop  func()      // the process that runs
+	crash func()      // it: nothing that it does from now on is kept
 }
 
 // inShop runs fn with a site whose one BMC is staged so.
@@ -106,6 +108,7 @@ func (s *shop) start() {
 	master, err3 := secrets.NewMaster([secrets.Size]byte{1})
 	s.must(errors.Join(err1, err2, err3))
 	st := s.disk.Open()
+	s.store = st
 	d := daemon.Ingotd{Version: "test", Config: (&world{}).config(), Store: st, Master: master, Now: time.Now, Entropy: &drawn{n: uint64(time.Now().UnixNano())},
 		Log: slog.New(slog.NewJSONHandler(&s.said, nil)), Listeners: []daemon.Listener{{Listener: open}, {Listener: local{admin}}},
 		Credentials: func(net.Conn) (uint32, int32, bool) { return 0, 1, true }, Host: func(uint32) bool { return true },
@@ -312,6 +315,59 @@ func TestBootIntoPXE(t *testing.T) {
 		}))
 		_ = st.Close()
 		s.start()
+	})
+}
+
+// MACH-6: who answers first is the one that must answer from then on.
+func TestFirstUseIsPinned(t *testing.T) {
+	inShop(t, bmctest.Plain, func(s *shop) {
+		t := s.t
+		in := &api.EnrollMetal{}
+		in.Body.BMC, in.Body.FirstUse, in.Body.Username, in.Body.Password = s.stage.Endpoint().URL, true, bmcsim.DefaultUser, api.Secret(s.right())
+		out, err := api.MetalEnroll.Call(t.Context(), s.op, in)
+		s.must(err)
+		s.aborts(out.Node.ID)
+		s.must(s.queue(out.Node.ID, "off", "p-1"))
+		if got := s.ended(out.Node.ID, "p-1"); !strings.HasPrefix(got, "done") {
+			t.Errorf("%q", got)
+		}
+		n, err := api.NodeShow.Call(t.Context(), s.op, &api.NodeRef{Node: out.Node.ID})
+		if err != nil || n.Metal.Trust != "pin" || n.Metal.Pin != s.stage.Endpoint().Trust.Pin {
+			t.Errorf("%+v, %v", n.Metal, err)
+		}
+	})
+}
+
+// RUN-6, BMC-2: a retirement that took the machine from an attempt waits until it is
+// proved off, and the agent proves it.
+func TestRetirementIsProvedOff(t *testing.T) {
+	inShop(t, bmctest.LateOff, func(s *shop) {
+		t := s.t
+		id := s.enrolls(s.right())
+		door := control.New(control.Config{Store: s.store, Now: time.Now})
+		done, err := door.Do(t.Context(), control.Call{Actor: "test"}, control.Target{Node: lifecycle.NodeID(id)},
+			control.Just(lifecycle.Verb{Call: lifecycle.Call{By: "test", Operator: true}, On: provision.Retire}))
+		s.must(err)
+		if !done.Next.Node.Prov.AwaitOff {
+			t.Fatalf("%+v waits for nothing", done.Next.Node.Prov)
+		}
+		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
+			st, _, err := door.Read(t.Context(), control.Target{Node: lifecycle.NodeID(id)})
+			s.must(err)
+			if !st.Node.Prov.AwaitOff {
+				if s.stage.Power() != bmc.Off {
+					t.Error("it was called off while it had power")
+				}
+				s.must(s.store.View(t.Context(), func(r store.Reader) error {
+					if !control.IsOff(r, &st.Node, time.Now()) || control.IsOff(r, &st.Node, time.Now().Add(2*time.Minute)) {
+						t.Error("the proof is not there, or does not age")
+					}
+					return nil
+				}))
+				return
+			}
+		}
+		t.Error("it is never proved off")
 	})
 }
 
