@@ -33,13 +33,19 @@ func (r *running) halt(why string) {
 // While another verb runs it is a [bmc.Conflict] that names it, but for
 // [bmc.TurnOff], which takes over.
 func (m *Machine) Power(ctx context.Context, v bmc.Verb, id string) (bmc.Result, error) {
+	return m.PowerBefore(ctx, v, id, time.Time{})
+}
+
+// PowerBefore is Power, but that nothing is sent from until on unless something was
+// accepted before: then the verb goes on to its end state. A zero until is never.
+func (m *Machine) PowerBefore(ctx context.Context, v bmc.Verb, id string, until time.Time) (bmc.Result, error) {
 	r, err := m.claim(ctx, v)
 	if err != nil {
 		return bmc.Result{Verb: v}, err
 	}
 	defer m.yield(r)
 	m.c.Log.InfoContext(ctx, "verb begins", "verb", v, "id", id)
-	result, err := m.course(ctx, r, id)
+	result, err := m.course(ctx, r, id, until)
 	m.c.Log.InfoContext(ctx, "verb ends", "verb", v, "id", id, "changed", result.Changed, "state", result.Last.State, "err", err)
 	return result, err
 }
@@ -79,7 +85,7 @@ func (m *Machine) yield(r *running) {
 }
 
 // course runs a verb.
-func (m *Machine) course(ctx context.Context, r *running, id string) (result bmc.Result, err error) {
+func (m *Machine) course(ctx context.Context, r *running, id string, until time.Time) (result bmc.Result, err error) {
 	asked := time.Now()
 	var c *bmc.Course
 	err = m.call(ctx, m.reads("probe"), func(ctx context.Context, s *seat) error {
@@ -98,6 +104,10 @@ func (m *Machine) course(ctx context.Context, r *running, id string) (result bmc
 		if !sleep(ctx, move.At, r.stop) || r.stopped() {
 			return m.cut(ctx, r, c)
 		}
+		if move.Do == bmc.MoveSend && late(c, until) {
+			result, _ := c.Result()
+			return result, &bmc.Error{Kind: bmc.NotReached, Op: "power " + string(r.verb), Sent: bmc.SentNo, State: result.Last.State, Why: "its time was over before anything was sent", Do: "ask again"}
+		}
 		if move.Do == bmc.MoveSend && move.Once {
 			if entry, err = m.begun(ctx, Entry{id, r.verb, move.Send, time.Now()}); err != nil {
 				result, _ := c.Result()
@@ -111,6 +121,12 @@ func (m *Machine) course(ctx context.Context, r *running, id string) (result bmc
 	}
 	result, err = c.Result()
 	return result, m.red.err(err)
+}
+
+// late reports whether a verb of which nothing was sent is over its time.
+func late(c *bmc.Course, until time.Time) bool {
+	result, _ := c.Result()
+	return !until.IsZero() && !result.Changed && !time.Now().Before(until)
 }
 
 func (r *running) stopped() bool {

@@ -305,3 +305,24 @@ func TestPowerUnsupported(t *testing.T) {
 		}
 	})
 }
+
+func TestNothingIsSentTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{on: true}
+		m := open(t, machine.Config{Driver: f, Journal: &diary{f: f}})
+		for _, v := range bmc.Verbs() {
+			if v == bmc.TurnOn {
+				continue // it is on: nothing is to be sent
+			}
+			_, err := m.PowerBefore(t.Context(), v, "late-"+string(v), time.Now())
+			if e, _ := asError(err); e == nil || e.Kind != bmc.NotReached || e.Sent != bmc.SentNo || len(f.sent()) > 0 {
+				t.Errorf("%s: %v, sent %v", v, err, f.sent())
+			}
+		}
+		// Once the power is gone, the end of its time does not keep a cycle from turning
+		// the machine on again.
+		if r, err := m.PowerBefore(t.Context(), bmc.Cycle, "c", time.Now().Add(time.Second)); err != nil || r.Last.State != bmc.On {
+			t.Errorf("a cycle that began in time: %+v, %v", r, err)
+		}
+	})
+}

@@ -21,6 +21,7 @@ type Node struct {
 	Attempt    *Attempt    `json:"attempt,omitempty" doc:"what holds the machine's power, boot entry and disks"`
 	Needs      []Need      `json:"needs,omitempty" doc:"what its state wants from the world"`
 	Identity   Identity    `json:"identity"`
+	Metal      *Metal      `json:"metal,omitempty" doc:"how it is reached out of band; absent without a BMC"`
 	Failure    *Failure    `json:"failure,omitempty"`
 	Boots      []NodeBoot  `json:"boots,omitempty"`
 	Legal      []NodeLegal `json:"legal,omitempty" doc:"verbs that its axes accept now"`

@@ -153,5 +153,6 @@ func TestSecrets(t *testing.T) {
 		key.mint:secret session.open:token operator.totp:uri`)
 	same(t, "secrets that come in", in, `
 		registration.approve:code registration.root-password:hash
-		session.open:password session.open:totp_code operator.add:password operator.password:password operator.totp:code`)
+		session.open:password session.open:totp_code operator.add:password operator.password:password operator.totp:code
+		metal.enroll:password`)
 }

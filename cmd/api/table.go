@@ -6,7 +6,7 @@ import "github.com/ingotmetal/ingot/identity/keys"
 // The slice is the caller's.
 func All() []Any {
 	var all []Any
-	for _, part := range [][]Any{registrations(), setups(), booters(), boots(), accesses(), nodes(), logs()} {
+	for _, part := range [][]Any{registrations(), setups(), booters(), boots(), accesses(), nodes(), metals(), logs()} {
 		all = append(all, part...)
 	}
 	return all

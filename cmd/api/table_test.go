@@ -74,7 +74,7 @@ func TestActionsAreTheOnesOfKeys(t *testing.T) {
 		}
 	}
 	same(t, "actions without an operation", idle, `
-		compute:nodes:drain compute:nodes:provision compute:nodes:power compute:nodes:revoke-identity compute:nodes:ssh-root
+		compute:nodes:drain compute:nodes:revoke-identity compute:nodes:ssh-root
 		agent:key:acknowledge agent:session:open`)
 }
 
@@ -155,7 +155,7 @@ func TestNoChangeHasAnImplicitTarget(t *testing.T) {
 		registration.register registration.acknowledge registration.approve setup.announce
 		booter.sightings booter.boots policy.set
 		auto-approve.open auto-approve.close enroll-window.open enroll-window.close
-		key.mint session.open session.close operator.add`)
+		key.mint session.open session.close operator.add metal.enroll`)
 	for _, a := range All() {
 		for _, f := range Fields(a) {
 			if strings.Contains(f.Name, "all") && a.Info().Mutates && f.Name != "allow" {

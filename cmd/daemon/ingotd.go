@@ -8,15 +8,18 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"sync"
 	"time"
 
+	"github.com/ingotmetal/ingot/bmc"
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/config"
 	"github.com/ingotmetal/ingot/cmd/internal/control"
+	"github.com/ingotmetal/ingot/cmd/internal/metal"
 	"github.com/ingotmetal/ingot/cmd/internal/operators"
 	"github.com/ingotmetal/ingot/cmd/internal/secrets"
 	"github.com/ingotmetal/ingot/cmd/internal/serve"
@@ -36,6 +39,7 @@ type (
 	Need     = lifecycle.Need
 	Master   = secrets.Master
 	System   = serve.System
+	Driver   = bmc.Driver
 )
 
 // Ingotd is the control plane of a site. Fields without a comment are required.
@@ -54,6 +58,13 @@ type Ingotd struct {
 	// Doers carry out what states want from the world, by verb (lifecycle.Needs).
 	// Of the verbs that nothing carries out, the count is shown.
 	Doers map[string]Doer
+	// Drivers speak to BMCs, each by its own name and its own dialer. With none the
+	// site has no agent: its BMCs are known, and not reached (MACH-6).
+	Drivers []Driver
+	// Resolvers and Broker are those of Secrets; without them BMCs have no
+	// credentials.
+	Resolvers Resolvers
+	Broker    Broker
 	// Credentials tells who is at the other end of a Unix socket, and Host whether
 	// that is the control plane's own host. Both may be nil: nobody is.
 	Credentials func(net.Conn) (uid uint32, pid int32, ok bool)
@@ -77,6 +88,7 @@ type run struct {
 	web        *serve.Server
 	metrics    *metrics.Metrics
 	live       *server.Live
+	agent      *metal.Site // nil: none
 }
 
 // Run serves the site until ctx ends, and then stops without a request cut short,
@@ -99,6 +111,9 @@ func (d *Ingotd) Run(ctx context.Context) error {
 	if !d.reads() {
 		begin((&control.Sweeper{Door: r.door, Log: d.Log}).Run)
 		begin(r.reconciler.Run)
+		if r.agent != nil {
+			begin(r.agent.Run)
+		}
 		begin(r.seal)
 	}
 	begin(func(ctx context.Context) { // a store that has stopped stops the daemon
@@ -132,17 +147,23 @@ func storeEnd(s Store) error {
 
 // assemble makes the parts, and the site's first row where it is new.
 func (d *Ingotd) assemble(ctx context.Context) (*run, http.Handler, error) {
-	r := &run{Ingotd: d, door: control.New(control.Config{Store: d.Store, Now: d.Now})}
+	r := &run{Ingotd: d}
+	r.door = control.New(control.Config{Store: d.Store, Now: d.Now, World: r.world})
+	r.begetAgent()
 	if !d.reads() {
 		if err := r.door.Found(ctx, control.Draw{Entropy: d.Entropy}); err != nil {
 			return nil, nil, err
 		}
 	}
 	doers := map[string]Doer{lifecycle.NeedAcceptance: r.door.Acceptance}
-	for verb, do := range d.Doers {
-		doers[verb] = do
+	if r.agent != nil {
+		maps.Copy(doers, r.agent.Doers())
 	}
+	maps.Copy(doers, d.Doers)
 	r.reconciler = &control.Reconciler{Door: r.door, Log: d.Log, Doers: doers}
+	if r.agent != nil {
+		r.reconciler.Seen = r.agent.Seen
+	}
 	r.web = r.shell()
 	r.metrics = metrics.New(r.measures())
 	hasher, err := operators.NewHasher(d.Hashing, d.Entropy)
@@ -150,7 +171,7 @@ func (d *Ingotd) assemble(ctx context.Context) (*run, http.Handler, error) {
 		return nil, nil, err
 	}
 	srv, err := server.New(server.Config{Door: r.door, Master: d.Master, Entropy: d.Entropy, Log: d.Log, Owner: d.Config.Owner, Site: d.Config.Site,
-		Hasher: hasher, Backup: d.Backup, OnHost: d.onHost, Source: source, Denied: r.metrics.Denied})
+		Hasher: hasher, Agent: r.asAgent(), Broker: d.Broker, Backup: d.Backup, OnHost: d.onHost, Source: source, Denied: r.metrics.Denied})
 	if err != nil {
 		return nil, nil, err
 	}

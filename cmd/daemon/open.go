@@ -32,6 +32,8 @@ type Outside struct {
 	Dial    func(network, address string) (net.Conn, error)
 	// Packet opens a socket for packets; a booter alone needs it.
 	Packet func(ctx context.Context, network, address string) (net.PacketConn, error)
+	// Drivers speak to BMCs; ingotd alone uses them, and they dial by themselves.
+	Drivers []Driver
 	// Inherited are the sockets that the service manager holds for this process;
 	// where there are any, those of the configuration are not opened. May be nil.
 	Inherited func() ([]net.Listener, error)

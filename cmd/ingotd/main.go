@@ -14,6 +14,8 @@ import (
 
 	"github.com/coreos/go-systemd/v22/activation"
 
+	"github.com/ingotmetal/ingot/bmc/redfish"
+	"github.com/ingotmetal/ingot/bmc/wire"
 	"github.com/ingotmetal/ingot/cmd/daemon"
 	"github.com/ingotmetal/ingot/cmd/internal/admin"
 	"github.com/ingotmetal/ingot/cmd/internal/program"
@@ -23,8 +25,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cmd := admin.Command(admin.World{
-		Outside: daemon.Outside{Now: time.Now, Entropy: rand.Reader, Listen: net.Listen, Dial: net.Dial, Inherited: activation.Listeners},
-		In:      os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Outside: daemon.Outside{Now: time.Now, Entropy: rand.Reader, Listen: net.Listen, Dial: net.Dial, Inherited: activation.Listeners,
+			Drivers: []daemon.Driver{redfish.Driver{Wire: wire.Options{Dial: new(net.Dialer).DialContext}}}},
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 	})
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "ingotd:", err)

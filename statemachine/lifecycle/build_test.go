@@ -385,7 +385,7 @@ func binputs() []lifecycle.Input {
 		lifecycle.ApproveSetup{}, lifecycle.Drain{}, lifecycle.SetupReport{}, lifecycle.Disable{}, lifecycle.FactoryReset{}, lifecycle.DeleteRow{},
 		lifecycle.DeleteNode{}, lifecycle.RevokeIdentity{}, lifecycle.Join{}, lifecycle.Renew{}, lifecycle.Quarantine{}, lifecycle.SessionOpened{}, lifecycle.SessionClosed{},
 		lifecycle.Judged{}, lifecycle.BeginAcceptance{}, lifecycle.Sighted{}, lifecycle.BootVerb{}, lifecycle.SetEntry{}, lifecycle.Propose{},
-		lifecycle.ConfirmMAC{}, lifecycle.EnrollMetal{}, lifecycle.Power{}, lifecycle.CommandDone{}, lifecycle.Verb{}, lifecycle.Report{},
+		lifecycle.ConfirmMAC{}, lifecycle.EnrollMetal{}, lifecycle.PinBMC{}, lifecycle.Power{}, lifecycle.CommandDone{}, lifecycle.Verb{}, lifecycle.Report{},
 		lifecycle.WipeEvidence{}, lifecycle.Inspected{}, lifecycle.Listed{}, lifecycle.RunRequest{}, lifecycle.RunBegin{}, lifecycle.RunWaits{}, lifecycle.RunReport{}, lifecycle.RunFound{}, lifecycle.RunCancel{},
 		lifecycle.RetireDevice{}, lifecycle.OffConfirmed{}, lifecycle.RetireReport{}, lifecycle.Schedule{}, lifecycle.Drained{}, lifecycle.Maintain{},
 		lifecycle.Escalate{}, lifecycle.Taint{}, lifecycle.Condition{}, lifecycle.SetPolicy{}, lifecycle.SetWindow{}, lifecycle.Expire{},

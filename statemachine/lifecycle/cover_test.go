@@ -69,7 +69,10 @@ func beffects() map[string]bcase {
 		"SetPolicy":  bon(newSite, lifecycle.SetPolicy{Call: ops, Policy: strict}),
 		"SetWindow":  own(newSite, func(h *host) lifecycle.Input { return h.window(lifecycle.EnrollWindow, time.Hour, 1) }),
 
-		"EnrollMetal":  bon(approved, lifecycle.EnrollMetal{Call: ops, Metal: lifecycle.Metal{BMC: "b", MACs: []netboot.MAC{nicA}}}),
+		"EnrollMetal": bon(approved, lifecycle.EnrollMetal{Call: ops, Metal: lifecycle.Metal{BMC: "b", MACs: []netboot.MAC{nicA}}}),
+		"PinBMC": bon(func(t testing.TB) *host {
+			return approved(t).do(lifecycle.EnrollMetal{Call: ops, Metal: lifecycle.Metal{BMC: "b", Trust: lifecycle.Trust{FirstUse: true}, MACs: []netboot.MAC{nicA}}})
+		}, lifecycle.PinBMC{Claim: "b", Pin: "p"}),
 		"Verb":         bon(ready, verb(provision.Deploy)),
 		"Report":       own(enrolledMetal, func(h *host) lifecycle.Input { return h.reported(true) }),
 		"WipeEvidence": own(bways()["releasing"], func(h *host) lifecycle.Input { return h.wiped() }),

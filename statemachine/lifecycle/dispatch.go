@@ -65,6 +65,8 @@ func (w *work) decideRest(in Input) error {
 		return in.apply(w)
 	case OffConfirmed:
 		return in.apply(w)
+	case PinBMC:
+		return in.apply(w)
 	case Power:
 		return in.apply(w)
 	case Propose:

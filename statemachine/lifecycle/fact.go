@@ -58,6 +58,7 @@ const (
 	BundleDrained     = "registration.drained"
 	SettingsChanged   = "registration.configured"
 	InventoryChanged  = "registration.inventory"
+	BMCPinned         = "node.bmc.pinned" // the key that a first use saw
 	CommandQueued     = "command.queued"
 	CommandEnded      = "command.ended"
 	DeviceListed      = "run.listed"

@@ -19,7 +19,8 @@ import (
 const (
 	MaxOptions   = 1024 // bytes of the driver's options
 	MaxAddresses = 16
-	MaxReference = 512 // bytes of a reference into the secret broker
+	MaxReference = 512      // bytes of a reference into the secret broker
+	MaxCA        = 16 << 10 // bytes of the certificates that sign BMCs
 )
 
 // secretScheme begins every stored credential: a reference into the secret
@@ -32,7 +33,10 @@ const secretScheme = "secret://"
 // broker before the step, and refuses with INVALID_CONFIG where there is none
 // (PROV-9).
 type Metal struct {
-	BMC         string // canonical address; unique
+	BMC         string // canonical address
+	System      string `json:",omitzero"` // which machine behind the BMC; empty: it has one
+	Driver      string `json:",omitzero"` // that speaks to it, by name
+	Trust       Trust  `json:",omitzero"`
 	Options     string // the driver's, a JSON object
 	Credentials string // a secret:// reference
 	Addresses   []netip.Addr
@@ -41,12 +45,44 @@ type Metal struct {
 	ReportsMACs bool                  // the driver finds the NICs by itself
 }
 
+// A Trust says who may answer at a BMC's address: one of its fields, or none for
+// the system's roots. That a pin or certificate is well formed is the caller's to
+// check.
+type Trust struct {
+	CA       string `json:",omitzero"` // PEM
+	Pin      string `json:",omitzero"` // of the BMC's key
+	FirstUse bool   `json:",omitzero"` // whoever answers first, until PinBMC
+	Insecure bool   `json:",omitzero"` // whoever answers
+}
+
+// ways is how many of t's fields are set.
+func (t *Trust) ways() int {
+	n := 0
+	for _, set := range [...]bool{t.CA != "", t.Pin != "", t.FirstUse, t.Insecure} {
+		if set {
+			n++
+		}
+	}
+	return n
+}
+
+// Claim is the name by which m is unique: the BMC's address, and of one that has
+// several machines which it is (MACH-1).
+func (m *Metal) Claim() string {
+	if m.System == "" {
+		return m.BMC
+	}
+	return m.BMC + "#" + m.System
+}
+
 // check validates m (PROV-9).
 func (m *Metal) check(w *work) error {
 	placeholder := m.Server.Placeholder()
 	switch {
-	case m.BMC == "" || len(m.BMC) > MaxName:
-		return invalid(w.name, "PROV-9", "a BMC address is missing or over %d bytes", MaxName)
+	case m.BMC == "" || len(m.Claim()) > MaxName:
+		return invalid(w.name, "PROV-9", "a BMC address is missing, or with its system over %d bytes", MaxName)
+	case m.Trust.ways() > 1 || len(m.Trust.CA) > MaxCA || !utf8.ValidString(m.Trust.CA):
+		return invalid(w.name, "PROV-9", "a BMC is trusted in one way: certificates of at most %d bytes, a pin, first use or insecure", MaxCA)
 	case len(m.Addresses) > MaxAddresses || len(m.MACs) > MaxMACs:
 		return invalid(w.name, "PROV-9", "at most %d addresses and %d MACs", MaxAddresses, MaxMACs)
 	// Also where MACs name the machine: as a claim a placeholder would make one
@@ -59,7 +95,7 @@ func (m *Metal) check(w *work) error {
 	case m.Credentials != "" && (!strings.HasPrefix(m.Credentials, secretScheme) || len(m.Credentials) > MaxReference || !utf8.ValidString(m.Credentials)):
 		return invalid(w.name, "PROV-9", "credentials are stored as a %s reference of at most %d bytes only", secretScheme, MaxReference)
 	}
-	if err := w.names(m.BMC); err != nil {
+	if err := w.names(m.BMC, m.System, m.Driver, m.Trust.Pin); err != nil {
 		return err
 	}
 	return m.options(w)
@@ -180,7 +216,7 @@ func (in *EnrollMetal) vacant(w *work) error {
 // bind claims what names the machine.
 func (in *EnrollMetal) bind(w *work) error {
 	n := &w.Node
-	n.Request, n.Claims.BMC = in.Request, in.Metal.BMC
+	n.Request, n.Claims.BMC = in.Request, in.Metal.Claim()
 	if in.Metal.Server != (registration.ServerID{}) {
 		if err := w.known(in.Metal.Server); err != nil {
 			return err
@@ -195,6 +231,32 @@ func (in *EnrollMetal) bind(w *work) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// PinBMC is what a first use has seen: the key that answered, from now on the one
+// that must. It counts only while the machine's BMC is trusted by first use and has
+// the address that was asked; else it changes nothing.
+type PinBMC struct {
+	Claim string // that was asked
+	Pin   string
+}
+
+// Name is pin-bmc.
+func (PinBMC) Name() string { return "pin-bmc" }
+
+func (in PinBMC) apply(w *work) error {
+	if err := w.live(); err != nil {
+		return err
+	}
+	if in.Pin == "" || w.names(in.Pin) != nil {
+		return invalid(w.name, "PROV-9", "a pin is missing, or over %d bytes", MaxName)
+	}
+	if w.Node.Claims.BMC != in.Claim || !w.Node.Metal.Trust.FirstUse {
+		return nil
+	}
+	w.Node.Metal.Trust = Trust{Pin: in.Pin}
+	w.facts = append(w.facts, Fact{Name: BMCPinned, Key: in.Pin})
 	return nil
 }
 

@@ -85,7 +85,8 @@ type Command struct {
 	ID      string
 	Verb    string
 	Expires time.Time
-	Done    bool `json:",omitzero"` // carried out, failed or cancelled
+	Done    bool   `json:",omitzero"` // carried out, failed or cancelled
+	Result  string `json:",omitzero"` // how it ended, in words
 }
 
 // MaxCertificates bounds Identity.Live: one in use, one renewed, and slack for

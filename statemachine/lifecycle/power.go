@@ -87,7 +87,7 @@ func (w *work) endCommands(why string, picked func(Command) bool) {
 		if !cloned {
 			w.Node.Commands, cloned = slices.Clone(w.Node.Commands), true
 		}
-		w.Node.Commands[i].Done = true
+		w.Node.Commands[i].Done, w.Node.Commands[i].Result = true, why
 		w.facts = append(w.facts, Fact{Name: CommandEnded, Key: c.ID, Why: why})
 	}
 }

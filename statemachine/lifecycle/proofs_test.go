@@ -53,6 +53,7 @@ func everything(h *host) []lifecycle.Input {
 		lifecycle.Sighted{MAC: nicA}, h.entry(nicA), lifecycle.Propose{Proposal: lifecycle.Proposal{MAC: nicA, Cycled: true}},
 		lifecycle.ConfirmMAC{Call: ops, MAC: nicA},
 		lifecycle.EnrollMetal{Call: ops, NewID: aNode, Metal: lifecycle.Metal{BMC: "10.9.0.1", MACs: []netboot.MAC{nicA}}},
+		lifecycle.PinBMC{Claim: "10.9.0.1", Pin: "p"},
 		lifecycle.Join{NewID: aNode, Claims: lifecycle.Claims{EK: "ek"}, Certificate: "c1"}, lifecycle.Renew{Generation: n.Identity.Generation, Serial: "c1", Next: "c2"}, lifecycle.Quarantine{Certificate: "c1"},
 		lifecycle.SessionOpened{Epoch: n.Conn.Session + 1, Gateway: "gw"}, lifecycle.SessionClosed{Epoch: n.Conn.Session},
 		lifecycle.Judged{Session: n.Conn.Session, Link: lifecycle.Unreachable}, lifecycle.BeginAcceptance{},

@@ -42,6 +42,10 @@ func SlotOf(n *Node) Slot {
 	return Slot{}
 }
 
+// HeldBy is who holds n against whatever would drive it: its attempt's holder, or
+// a retirement that waits for confirmed off (EDGE-5). Free is nobody.
+func HeldBy(n *Node) Slot { return heldBy(n) }
+
 // heldBy is who holds n against every other axis: its attempt's holder, or a
 // retirement that still waits for confirmed off. Until then whatever ran before
 // may still drive the machine, though that retirement has failed (EDGE-5).

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -12,7 +13,7 @@ import (
 )
 
 // after is what single verbs do with their answer before it is printed.
-func (v *verb) after(c *connection, in reflect.Value, raw []byte) ([]byte, error) {
+func (v *verb) after(ctx context.Context, c *connection, in reflect.Value, raw []byte) ([]byte, error) {
 	switch v.def.Name {
 	case api.RegistrationPlan.Name:
 		return v.withRequest(in, raw)
@@ -20,6 +21,8 @@ func (v *verb) after(c *connection, in reflect.Value, raw []byte) ([]byte, error
 		return v.keepToken(c, raw)
 	case api.SessionClose.Name:
 		return raw, v.dropToken(c, in)
+	case api.NodePower.Name:
+		return v.awaited(ctx, c, in, raw)
 	}
 	return raw, nil
 }

@@ -17,7 +17,7 @@ func (v *verb) once(ctx context.Context, c *connection, in reflect.Value) error 
 	if err != nil {
 		return err
 	}
-	if raw, err = v.after(c, in, raw); err != nil {
+	if raw, err = v.after(ctx, c, in, raw); err != nil {
 		return err
 	}
 	if err := v.answer(ctx, raw); err != nil {

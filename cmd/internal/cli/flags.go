@@ -48,6 +48,8 @@ func (v *verb) special(c *cobra.Command) {
 		c.Flags().StringVar(&v.plan, "plan-file", "", "approve what 'ingot plan -o json' printed into this `FILE`")
 	case v.def.Name == api.SessionOpen.Name:
 		c.Flags().BoolVar(&v.keep, "print-token", false, "print the token instead of keeping it in the context")
+	case v.def.Name == api.NodePower.Name:
+		c.Flags().BoolVar(&v.wait, "wait", false, "wait until the command has ended, and fail if it did")
 	case v.def.Stream == api.Events:
 		c.Flags().BoolVar(&v.fresh, "new", false, "only what happens from now on; else all from the cursor on")
 	case v.def.Stream == api.Bytes:

@@ -47,6 +47,12 @@ func good(f *fake, d api.Def) []string {
 		"operator.add":               {"ada", "--password-file", secret},
 		"operator.password":          {"--password-file", secret},
 		"node.maintenance":           {"on"},
+		"metal.enroll":               {"https://10.0.0.7", "--username", "root", "--password-file", secret},
+		"metal.confirm-mac":          {mac},
+		"node.power":                 {"cycle"},
+		"node.boot-set":              {"pxe"},
+		"node.media-insert":          {"https://images.example/a.iso"},
+		"node.media-eject":           {"CD"},
 		"audit.rows":                 {"--to", "-"},
 		"store.backup":               {"--to", "-"},
 	}[d.Name]...)

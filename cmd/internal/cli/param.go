@@ -39,6 +39,12 @@ var arguments = map[string]string{
 	"session.open":           "operator",
 	"boot.mode":              "mode",
 	"node.maintenance":       "on",
+	"node.power":             "action",
+	"node.boot-set":          "target",
+	"node.media-insert":      "image",
+	"node.media-eject":       "slot",
+	"metal.enroll":           "bmc",
+	"metal.confirm-mac":      "mac",
 	"registration.reservoir": "bytes",
 }
 
@@ -63,7 +69,7 @@ func newParam(op string, f api.Field, read reader) *param {
 	switch {
 	case f.In == api.InPath || arguments[op] == f.Name && f.In != api.InPath:
 		p.how, p.name = byArgument, strings.ToUpper(strings.TrimSuffix(f.Name, "_id"))
-	case f.Secret || raw(f):
+	case f.Secret || raw(f) || f.Name == "ca":
 		p.how, p.name = byFile, p.name+"-file"
 	}
 	return p

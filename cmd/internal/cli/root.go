@@ -14,6 +14,7 @@ var nouns = map[string]string{
 	"registration":  "machines that ask to be let in, and were",
 	"boot":          "boot records: what each MAC is served",
 	"node":          "machines with all their axes",
+	"metal":         "machines by their BMCs",
 	"key":           "API keys",
 	"session":       "sign-ins of operators",
 	"operator":      "operators; changed on the control plane's own host alone",

@@ -44,10 +44,14 @@ func (a *app) fill(p *param, v reflect.Value) error {
 	if len(p.texts) > 1 {
 		return usage("--%s is given twice", p.name)
 	}
-	if !p.field.Secret {
+	most := int64(maxSecret)
+	switch {
+	case raw(p.field):
 		return a.fillJSON(p, v)
+	case !p.field.Secret:
+		most = maxFile
 	}
-	raw, err := a.slurp(p.texts[0], maxSecret)
+	raw, err := a.slurp(p.texts[0], most)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,8 @@ var ids = map[reflect.Type]string{
 	reflect.TypeFor[api.OperatorView](): "name",
 	reflect.TypeFor[api.Event]():        "cursor",
 	reflect.TypeFor[api.Window]():       "kind",
+	reflect.TypeFor[api.PowerCommand](): "id",
+	reflect.TypeFor[api.MediaSlot]():    "id",
 }
 
 // shapeOf finds what an operation answers with.
@@ -53,7 +55,7 @@ func shapeOf(op api.Any) answerShape {
 }
 
 func isList(d api.Def) bool {
-	return slices.Contains([]string{"list", "discovered"}, d.Verb())
+	return slices.Contains([]string{"list", "discovered", "commands", "media"}, d.Verb())
 }
 
 func jsonName(f reflect.StructField) string {

@@ -49,6 +49,12 @@ var columns = map[reflect.Type][]column{
 	reflect.TypeFor[api.Event](): {
 		{"TIME", "time", false}, {"TYPE", "type", false}, {"SUBJECT", "subject", false}, {"ACTOR", "actor", false}, {"CURSOR", "cursor", true}, {"BODY", "body", true},
 	},
+	reflect.TypeFor[api.PowerCommand](): {
+		{"COMMAND", "id", false}, {"ACTION", "action", false}, {"DONE", "done", false}, {"RESULT", "result", false}, {"EXPIRES", "expires", true},
+	},
+	reflect.TypeFor[api.MediaSlot](): {
+		{"SLOT", "id", false}, {"TYPES", "types", false}, {"TAKES-URL", "takes_url", false}, {"INSERTED", "inserted", false}, {"IMAGE", "image", false},
+	},
 	reflect.TypeFor[api.Window](): {
 		{"WINDOW", "kind", false}, {"OPEN", "open", false}, {"ENDS", "ends", false}, {"SLOTS", "slots", false},
 	},

@@ -30,6 +30,7 @@ type verb struct {
 	until []string
 	every time.Duration
 	limit int
+	wait  bool                      // node.power: until the command has ended
 	words []string                  // arguments as given
 	page  func(*verb, []byte) error // shows the answer, instead of the usual
 }
@@ -162,6 +163,9 @@ func (v *verb) bounded(ctx context.Context) (context.Context, context.CancelFunc
 		limit = defaultTimeout
 		if v.def.Waits {
 			limit += api.MaxWait
+		}
+		if v.wait {
+			limit += longestPower
 		}
 	}
 	return context.WithTimeout(ctx, limit)

@@ -43,7 +43,7 @@ func TestExamplesCanBeMeant(t *testing.T) {
 	f := newFake(t)
 	f.answer = func(w http.ResponseWriter, _ *http.Request) { refuse(w, 404, "NOT_FOUND") }
 	for name, text := range map[string]string{
-		"sysinfo.json": "{}", "poll-token": "t", "agent-key": "k", "shadow.txt": "$6$salt$hash", "password": "correct horse battery", "new-password": "another horse battery",
+		"sysinfo.json": "{}", "poll-token": "t", "agent-key": "k", "shadow.txt": "$6$salt$hash", "password": "correct horse battery", "new-password": "another horse battery", "bmc.txt": "hunter2-of-the-bmc",
 		"announce.json":  `{"routing_id":"` + uuid + `","server_id":"` + uuid + `","sysinfo":{}}`,
 		"sightings.json": `{"booter":"b1","sightings":[]}`,
 		"plan.json":      `{"schema":"ingot.registration.plan/1","server_id":"` + uuid + `","digest":"` + digest + `","request":{"layout":{"layout":"gpt"},"hostname":"n1"}}`,

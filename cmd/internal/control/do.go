@@ -199,8 +199,8 @@ func facts(t Target, in lifecycle.Input, out lifecycle.Outcome) []journal.Fact {
 	told := make([]journal.Fact, 0, len(out.Facts))
 	for _, f := range out.Facts {
 		b := Body{Key: f.Key, Why: f.Why}
-		if window, ok := in.(lifecycle.SetWindow); ok && window.Reason != "" { // its why is which window
-			b.Why += ": " + window.Reason
+		if reason := reasonBeside(in); reason != "" && b.Why != reason {
+			b.Why += ": " + reason
 		}
 		if f.MAC != (netboot.MAC{}) {
 			b.MAC = f.MAC.String()
@@ -213,6 +213,20 @@ func facts(t Target, in lifecycle.Input, out lifecycle.Outcome) []journal.Fact {
 		told = append(told, journal.Fact{Type: f.Name, Subject: subject(t, &out.Next.Node, f), Body: body})
 	}
 	return told
+}
+
+// reasonBeside is the reason of an input whose facts have a why of their own: which
+// window, which command, or that it was an abort.
+func reasonBeside(in lifecycle.Input) string {
+	switch in := in.(type) {
+	case lifecycle.SetWindow:
+		return in.Reason
+	case lifecycle.Power:
+		return in.Reason
+	case lifecycle.Verb:
+		return in.Reason
+	}
+	return ""
 }
 
 // subject is what a fact is about. A boot record that is nobody's goes by its MAC,

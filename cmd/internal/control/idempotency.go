@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -80,3 +81,21 @@ func (w *work) remember(c Call) error {
 
 // timeKey orders keys by time, from 1970 to 2262.
 func timeKey(t time.Time) string { return fmt.Sprintf("%019d", max(0, t.UnixNano())) }
+
+// Replayed is what a call did that was made before by its key; false where it was
+// not. It is for calls that act outside of the store before they write: another call
+// with the key is a CONFLICT by then.
+func (d *Door) Replayed(ctx context.Context, c Call) (done Done, found bool, err error) {
+	if c.Key == "" || c.DryRun {
+		return Done{}, false, nil
+	}
+	now := d.now()
+	err = d.store.View(ctx, func(r store.Reader) error {
+		w := &work{Tx: &dryTx{Reader: r}, now: now}
+		var err error
+		found, err = w.replay(c)
+		done = w.done
+		return err
+	})
+	return done, found, err
+}

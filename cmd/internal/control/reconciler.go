@@ -28,6 +28,9 @@ type Reconciler struct {
 	Log  *slog.Logger
 	// Doers are by verb. Needs of other verbs stand unserved; see Unserved.
 	Doers map[string]Doer
+	// Seen is told of each node when the reconciler begins, and whenever its row was
+	// touched; of one that has gone, by its ID alone. May be nil.
+	Seen func(*lifecycle.Node)
 
 	mu       sync.Mutex
 	begun    map[lifecycle.Need]context.CancelFunc
@@ -112,7 +115,7 @@ func (r *Reconciler) all(ctx context.Context) (store.Rev, bool) {
 		}
 		first = false
 		for i := range nodes {
-			r.want(ctx, nodes[i].ID, lifecycle.Needs(&nodes[i]))
+			r.look(ctx, &nodes[i])
 		}
 		if last == "" {
 			return at, true
@@ -164,9 +167,16 @@ func (r *Reconciler) follow(ctx context.Context, at store.Rev) (store.Rev, bool)
 		return r.all(ctx)
 	}
 	for i := range nodes {
-		r.want(ctx, nodes[i].ID, lifecycle.Needs(&nodes[i]))
+		r.look(ctx, &nodes[i])
 	}
 	return to, true
+}
+
+func (r *Reconciler) look(ctx context.Context, n *lifecycle.Node) {
+	if r.Seen != nil {
+		r.Seen(n)
+	}
+	r.want(ctx, n.ID, lifecycle.Needs(n))
 }
 
 // want makes what has begun for a node equal to what its state wants.

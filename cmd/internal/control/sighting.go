@@ -150,12 +150,16 @@ func (d *Door) Sight(ctx context.Context, c Call, booter string, seen []Seen) (s
 		})
 		return rev, nil, err
 	}
-	return d.Each(ctx, c, targets, func(i int, l *Look) (lifecycle.Input, error) {
+	rev, errs, err := d.Each(ctx, c, targets, func(i int, l *Look) (lifecycle.Input, error) {
 		if i == 0 {
 			l.tx.Put(store.LedgerPrefix+sightingsLedger+booter, raw)
 		}
 		return d.sighted(l, seen[i])
 	})
+	if err == nil {
+		d.propose(ctx, c.Actor, seen)
+	}
+	return rev, errs, err
 }
 
 // inOurTime is seen with no time that lies ahead: a booter whose clock does, or who

@@ -25,7 +25,7 @@ func (s *Server) Handler(version string) (http.Handler, error) {
 
 func (s *Server) bindings() []httpop.Binding {
 	var all []httpop.Binding
-	for _, part := range [][]httpop.Binding{s.registrations(), s.bootsAndSetups(), s.accesses(), s.rest()} {
+	for _, part := range [][]httpop.Binding{s.registrations(), s.bootsAndSetups(), s.accesses(), s.metals(), s.rest()} {
 		all = append(all, part...)
 	}
 	return all
@@ -66,6 +66,16 @@ func (s *Server) accesses() []httpop.Binding {
 		httpop.Handle(api.OperatorListing, s.operatorList), httpop.Handle(api.OperatorShow, s.operatorShow), httpop.Handle(api.OperatorAdd, s.operatorAdd),
 		httpop.Handle(api.OperatorPassword, s.operatorPassword), httpop.Handle(api.OperatorTOTP, s.operatorTOTP),
 		httpop.Handle(api.OperatorDisable, s.operatorDisable), httpop.Handle(api.OperatorRemove, s.operatorRemove),
+	}
+}
+
+func (s *Server) metals() []httpop.Binding {
+	return []httpop.Binding{
+		httpop.Handle(api.MetalEnroll, s.metalEnroll), httpop.Handle(api.MetalAbort, s.metalAbort), httpop.Handle(api.MetalConfirm, s.confirmMAC),
+		httpop.Handle(api.NodePower, s.power), httpop.Handle(api.NodeCommands, s.commands), httpop.Handle(api.NodePowerState, s.powerState),
+		httpop.Handle(api.NodeOverride, s.bootOverride), httpop.Handle(api.NodeOverrideSet, s.bootSet), httpop.Handle(api.NodeOverrideClear, s.bootClear),
+		httpop.Handle(api.NodeMedia, s.media), httpop.Handle(api.NodeMediaInsert, s.mediaInsert), httpop.Handle(api.NodeMediaEject, s.mediaEject),
+		httpop.Handle(api.NodeInspect, s.inspect), httpop.Handle(api.NodeHealth, s.health),
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 func TestEveryOperation(t *testing.T) {
 	s := newSite(t)
 	s.policy()
-	for _, part := range []func(*site){everySetup, everyRegister, everyRow, everyBoot, everyWindow, everyNode, everyKey, everyOperator, everyLog} {
+	for _, part := range []func(*site){everySetup, everyRegister, everyRow, everyBoot, everyWindow, everyNode, everyMetal, everyKey, everyOperator, everyLog} {
 		part(s)
 	}
 	s.mu.Lock()

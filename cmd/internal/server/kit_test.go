@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -28,6 +29,7 @@ import (
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 	"github.com/ingotmetal/ingot/cmd/internal/store/storetest"
 	"github.com/ingotmetal/ingot/statemachine/journal"
+	"github.com/ingotmetal/ingot/statemachine/lifecycle"
 )
 
 // counter is entropy that never repeats and is the same in each run.
@@ -110,7 +112,11 @@ func siteWith(t *testing.T, edit func(*server.Config)) *site {
 	st := storetest.Hostile(storetest.Memory("lab"))
 	t.Cleanup(func() { _ = st.Close() })
 	s := &site{t: t, entropy: &counter{n: 1}, done: map[string]int{}}
-	s.door = control.New(control.Config{Store: st, Now: s.now})
+	s.door = control.New(control.Config{Store: st, Now: s.now, World: func(r store.Reader, n *lifecycle.Node) lifecycle.World {
+		w := control.Staged(r, n)
+		w.Serviced = n.Claims.BMC != "" && n.Metal.Credentials != ""
+		return w
+	}})
 	must(t, s.door.Found(t.Context(), control.Draw{Entropy: s.entropy}))
 	s.listen(s.config(edit))
 	s.add("ada")
@@ -129,6 +135,8 @@ func (s *site) config(edit func(*server.Config)) server.Config {
 		OnHost: func(ctx context.Context) bool { return ctx.Value(hostKey{}) != nil },
 		Backup: func(_ context.Context, w io.Writer) error { _, err := io.WriteString(w, "a copy"); return err },
 		Source: func(context.Context) netip.Addr { return netip.MustParseAddr("192.0.2.1") }}
+	c.Agent = benchAgent{}
+	c.Broker = secrets.NewBroker(secrets.NewStore(filepath.Join(t.TempDir(), "secrets.age"), filepath.Join(t.TempDir(), "id.age"), s.entropy))
 	edit(&c)
 	return c
 }

@@ -227,7 +227,7 @@ func operatorMutation(op api.Any, in func(api.OperatorChange) (any, func())) mut
 }
 
 func mutations() []mutation {
-	return slices.Concat(rowMutations(), bootMutations(), siteMutations(), nodeMutations(), accessMutations())
+	return slices.Concat(rowMutations(), bootMutations(), siteMutations(), nodeMutations(), metalMutations(), accessMutations())
 }
 
 // Every mutation that a person calls is in the tests below.

@@ -41,6 +41,7 @@ func (s *Server) nodeView(r store.Reader, n *lifecycle.Node) api.Node {
 		v.Needs = append(v.Needs, api.Need{Verb: need.Verb, What: need.What, Epoch: need.Epoch, Until: need.Until})
 	}
 	v.Failure = failure(&n.Prov)
+	v.Metal = s.metalView(r, n)
 	return v
 }
 
@@ -146,11 +147,16 @@ func (s *Server) nodeShow(ctx context.Context, in *api.NodeRef) (api.Node, error
 
 // nodeVerb carries out an operator's input on a node.
 func (s *Server) nodeVerb(ctx context.Context, op api.Any, in api.NodeChange, asked any, make func(*control.Look) lifecycle.Input) (api.NodeChanged, error) {
+	return s.nodeVerbOn(ctx, op, in, asked, nil, make)
+}
+
+// nodeVerbOn is nodeVerb with boot records that the input names.
+func (s *Server) nodeVerbOn(ctx context.Context, op api.Any, in api.NodeChange, asked any, macs []netboot.MAC, make func(*control.Look) lifecycle.Input) (api.NodeChanged, error) {
 	c, err := s.call(ctx, op, in.Change, asked)
 	if err != nil {
 		return api.NodeChanged{}, err
 	}
-	done, err := s.Door.Do(ctx, c, control.Target{Node: lifecycle.NodeID(in.Node)}, func(l *control.Look) (lifecycle.Input, error) {
+	done, err := s.Door.Do(ctx, c, control.Target{Node: lifecycle.NodeID(in.Node), MACs: macs}, func(l *control.Look) (lifecycle.Input, error) {
 		if l.State.Node.ID == "" {
 			return nil, absent("node", "ingot node list")
 		}

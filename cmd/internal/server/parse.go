@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"github.com/ingotmetal/ingot/statemachine/netboot"
@@ -90,4 +91,15 @@ func addr(field, text string) (netip.Addr, error) {
 		return netip.Addr{}, invalid(field, "an IP address")
 	}
 	return a, nil
+}
+
+// plainURL is an image's URL as the log may have it: without its query, which may be
+// a token. One with a user is refused.
+func plainURL(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return "", invalid("body.image", "an http or https URL without a user")
+	}
+	u.RawQuery, u.Fragment = "", ""
+	return u.String(), nil
 }

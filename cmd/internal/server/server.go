@@ -8,9 +8,11 @@ import (
 	"io"
 	"log/slog"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/internal/control"
+	"github.com/ingotmetal/ingot/cmd/internal/metal"
 	"github.com/ingotmetal/ingot/cmd/internal/operators"
 	"github.com/ingotmetal/ingot/cmd/internal/secrets"
 	"github.com/ingotmetal/ingot/identity/claim"
@@ -28,6 +30,10 @@ type Config struct {
 	Site   string       // its name, for people
 	Codes  claim.Limits // of wrong claim codes; zero takes the defaults (REG-5)
 	Hasher *operators.Hasher
+	// Agent reaches BMCs; nil: nobody does (MACH-6). Broker takes credentials that
+	// callers hand in; the zero Broker takes none (PROV-9).
+	Agent  metal.Agent
+	Broker secrets.Broker
 	// Backup writes a copy of the store; nil where the store has none.
 	Backup func(context.Context, io.Writer) error
 	// OnHost reports whether a request came from the control plane's own host, by
@@ -52,6 +58,8 @@ type Server struct {
 	codes   claim.SiteKey
 	digest  secrets.Key // of what callers ask, for idempotency keys
 	denials *operators.Limiter
+
+	enrolling sync.Mutex // one enroll at a time
 }
 
 // denialRate is how many refused mutations of one caller are journaled (MACH-9).

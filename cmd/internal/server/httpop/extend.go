@@ -50,6 +50,12 @@ func extend(p *api.Problem, err error, now time.Time) {
 	}](err); ok {
 		p.Next = e.Next()
 	}
+	if e, ok := errors.AsType[interface {
+		error
+		Holder() lifecycle.Slot
+	}](err); ok {
+		p.Holder = holder(e.Holder())
+	}
 	if p.Next != "" { // what to do is said once
 		p.Detail = strings.TrimSuffix(p.Detail, "; "+p.Next)
 	}

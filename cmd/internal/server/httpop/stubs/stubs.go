@@ -39,6 +39,10 @@ func All() []httpop.Binding {
 		stub(api.OperatorListing), stub(api.OperatorShow), stub(api.OperatorAdd), stub(api.OperatorPassword), stub(api.OperatorTOTP),
 		stub(api.OperatorDisable), stub(api.OperatorRemove),
 		stub(api.NodeListing), stub(api.NodeShow), stub(api.NodeDelete), stub(api.NodeCordon), stub(api.NodeUncordon), stub(api.NodeMaintenance),
+		stub(api.MetalEnroll), stub(api.MetalAbort), stub(api.MetalConfirm),
+		stub(api.NodePower), stub(api.NodeCommands), stub(api.NodePowerState),
+		stub(api.NodeOverride), stub(api.NodeOverrideSet), stub(api.NodeOverrideClear),
+		stub(api.NodeMedia), stub(api.NodeMediaInsert), stub(api.NodeMediaEject), stub(api.NodeInspect), stub(api.NodeHealth),
 		stub(api.EventListing), raw(api.EventFollow), stub(api.AuditHeadShow), raw(api.AuditRowsRead), raw(api.StoreBackup),
 	}
 }

@@ -1,0 +1,178 @@
+package control
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/ingotmetal/ingot/cmd/internal/store"
+	"github.com/ingotmetal/ingot/statemachine/lifecycle"
+)
+
+// The ledgers of what a site agent saw and did. None is a change of a machine
+// (MACH-9).
+const (
+	powerLedger  = "metal/power/"  // by node: what its BMC last said of the power
+	sendLedger   = "metal/send/"   // by node and command: what must not be sent twice
+	pxeLedger    = "metal/pxe/"    // by node: a boot override to PXE that we set
+	cycledLedger = "metal/cycled/" // by node: when it was last cycled into PXE
+	offLedger    = "metal/off/"    // by node: when it was last proved off, and for which attempt
+)
+
+// PowerSeen is what a BMC said of its machine's power.
+type PowerSeen struct {
+	State string // "unknown" where it did not say
+	At    time.Time
+	Error string // why it did not
+}
+
+// SawPower overwrites what BMCs said.
+func (d *Door) SawPower(ctx context.Context, all map[lifecycle.NodeID]PowerSeen) error {
+	_, err := d.store.Update(ctx, func(tx store.Tx) error {
+		for id, p := range all {
+			if err := putLedger(tx, powerLedger+string(id), p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// PowerOf is what a node's BMC last said; false where it never did.
+func PowerOf(r store.Reader, id lifecycle.NodeID) (p PowerSeen, ok bool) {
+	return p, getLedger(r, powerLedger+string(id), &p)
+}
+
+func putLedger(tx store.Tx, key string, v any) error {
+	raw, err := json.Marshal(v)
+	if err == nil {
+		tx.Put(store.LedgerPrefix+key, raw)
+	}
+	return err
+}
+
+func getLedger(r store.Reader, key string, into any) bool {
+	raw, ok := r.Get(store.LedgerPrefix + key)
+	return ok && json.Unmarshal(raw, into) == nil
+}
+
+// A Sending is a command that must not be sent twice, from before it is sent until
+// its end is known (BMC-3).
+type Sending struct {
+	ID, Verb, Action string
+	At               time.Time
+	Result           string // how it ended; empty: nobody knows yet
+}
+
+// sendKey has a digest of the ID, which may hold anything.
+func sendKey(node lifecycle.NodeID, id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return sendLedger + string(node) + "/" + hex.EncodeToString(sum[:16])
+}
+
+// SendBegins keeps s before it is sent. One that is kept already is a CONFLICT.
+func (d *Door) SendBegins(ctx context.Context, node lifecycle.NodeID, s Sending) error {
+	_, err := d.store.Update(ctx, func(tx store.Tx) error {
+		if _, there := tx.Get(store.LedgerPrefix + sendKey(node, s.ID)); there {
+			return conflict("the command was begun before", "look at the machine, and ask by another request ID")
+		}
+		return putLedger(tx, sendKey(node, s.ID), s)
+	})
+	return err
+}
+
+// SendEnds keeps how it ended.
+func (d *Door) SendEnds(ctx context.Context, node lifecycle.NodeID, id, result string) error {
+	_, err := d.store.Update(ctx, func(tx store.Tx) error {
+		var s Sending
+		if !getLedger(tx, sendKey(node, id), &s) {
+			return nil // its end is in the node already
+		}
+		s.Result = result
+		return putLedger(tx, sendKey(node, id), s)
+	})
+	return err
+}
+
+// Sent is what is kept of a command; the zero Sending where it was never begun.
+func (d *Door) Sent(ctx context.Context, node lifecycle.NodeID, id string) (s Sending, err error) {
+	err = d.store.View(ctx, func(r store.Reader) error {
+		s = Sending{}
+		getLedger(r, sendKey(node, id), &s)
+		return nil
+	})
+	return s, err
+}
+
+// SendDone forgets a command whose end goes into the node.
+func SendDone(l *Look, node lifecycle.NodeID, id string) { l.Forget(sendKey(node, id)) }
+
+// pxe is a boot override that makes the next start a network boot.
+type pxe struct {
+	Once bool
+}
+
+// BootsPXE notes that a node's boot override is PXE, or is no more.
+func BootsPXE(tx store.Tx, node lifecycle.NodeID, is, once bool) error {
+	if !is {
+		tx.Delete(store.LedgerPrefix + pxeLedger + string(node))
+		return nil
+	}
+	return putLedger(tx, pxeLedger+string(node), pxe{once})
+}
+
+// starts are the power verbs after which a machine has booted.
+func starts() []string { return []string{"on", "cycle", "reset", "graceful-restart"} }
+
+// Cycles notes that a verb started a machine, where that was into PXE (BOOT-11).
+func Cycles(l *Look, node lifecycle.NodeID, verb string) {
+	var p pxe
+	if !slices.Contains(starts(), verb) || !getLedger(l, pxeLedger+string(node), &p) {
+		return
+	}
+	if p.Once {
+		l.Forget(pxeLedger + string(node))
+	}
+	if raw, err := l.Now.UTC().Round(0).MarshalText(); err == nil {
+		l.Note(cycledLedger+string(node), raw)
+	}
+}
+
+// CycledAt is when a node was last cycled into PXE; zero: never.
+func CycledAt(r store.Reader, node lifecycle.NodeID) time.Time {
+	raw, _ := r.Get(store.LedgerPrefix + cycledLedger + string(node))
+	var t time.Time
+	if t.UnmarshalText(raw) != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// proof is when a machine was proved off, and for which attempt.
+type proof struct {
+	Epoch uint64
+	At    time.Time
+}
+
+// proofLife is how long a proof of off may be believed: who wants one later asks for
+// another.
+const proofLife = time.Minute
+
+// ProvedOff notes a proof.
+func ProvedOff(l *Look, node lifecycle.NodeID, epoch uint64) {
+	if raw, err := json.Marshal(proof{epoch, l.Now.UTC().Round(0)}); err == nil {
+		l.Note(offLedger+string(node), raw)
+	}
+}
+
+// IsOff reports whether a machine was proved off just now, for the attempt that
+// holds it.
+func IsOff(r store.Reader, n *lifecycle.Node, now time.Time) bool {
+	var p proof
+	slot := lifecycle.HeldBy(n)
+	return slot.Holder != lifecycle.Free && getLedger(r, offLedger+string(n.ID), &p) && p.Epoch == slot.Epoch && now.Sub(p.At) < proofLife
+}

@@ -1,0 +1,77 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/ingotmetal/ingot/cmd/internal/store"
+	"github.com/ingotmetal/ingot/statemachine/lifecycle"
+	"github.com/ingotmetal/ingot/statemachine/netboot"
+	"github.com/ingotmetal/ingot/statemachine/registration"
+)
+
+// sightedWithin is how soon after its power cycle a machine's MAC must be seen for
+// the first time (BOOT-11).
+const sightedWithin = 10 * time.Minute
+
+// propose makes MACs candidates of the machines that our agent has just cycled into
+// PXE (BOOT-11). What does not prove itself stays as it is: a person may confirm it.
+func (d *Door) propose(ctx context.Context, actor string, seen []Seen) {
+	for _, x := range seen {
+		if x.Product == (registration.ServerID{}) {
+			continue
+		}
+		var id lifecycle.NodeID
+		err := d.store.View(ctx, func(r store.Reader) error {
+			id = ""
+			raw, _ := r.Get(lifecycle.RowBy + "server/" + x.Product.Key().String())
+			if n := lifecycle.NodeID(raw); n != "" && !CycledAt(r, n).IsZero() && !beyond(r, x.MAC) {
+				id = n
+			}
+			return nil
+		})
+		if err != nil || id == "" {
+			continue
+		}
+		// A refusal is the usual case: the machine has its MAC, or nothing is proved.
+		_, _ = d.Do(ctx, Call{Actor: actor}, Target{Node: id, MACs: []netboot.MAC{x.MAC}}, func(l *Look) (lifecycle.Input, error) {
+			return lifecycle.Propose{Proposal: evidence(l, id, x)}, nil
+		})
+	}
+}
+
+// evidence is what the sightings of all booters say for and against a MAC.
+func evidence(r store.Reader, id lifecycle.NodeID, x Seen) lifecycle.Proposal {
+	p := lifecycle.Proposal{MAC: x.MAC}
+	first := x.First
+	prefix := store.LedgerPrefix + sightingsLedger
+	for _, raw := range r.Range(prefix, next(prefix)) {
+		var all []Seen
+		if json.Unmarshal(raw, &all) != nil {
+			p.SecondMAC = true // what cannot be read proves nothing
+			continue
+		}
+		for _, y := range all {
+			switch same := y.Product.Key() == x.Product.Key(); {
+			case y.MAC == x.MAC && y.First.Before(first):
+				first = y.First
+			case y.MAC != x.MAC && same && x.Last.Sub(y.Last) < SightingLife:
+				p.SecondMAC = true
+			}
+		}
+	}
+	at := CycledAt(r, id)
+	p.Cycled = !at.IsZero() && !first.Before(at)
+	p.Late = first.Sub(at) > sightedWithin
+	p.SecondOwner = secondOwner(r, id, x.Product)
+	return p
+}
+
+// secondOwner reports whether a UUID is that of another machine too: of a
+// registration row, since live nodes share none.
+func secondOwner(r store.Reader, id lifecycle.NodeID, product registration.ServerID) bool {
+	raw, ok := r.Get(lifecycle.RowRegistration + product.Key().String())
+	var row struct{ Node lifecycle.NodeID }
+	return ok && (json.Unmarshal(raw, &row) != nil || row.Node != id && row.Node != "")
+}

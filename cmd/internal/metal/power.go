@@ -1,0 +1,210 @@
+package metal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ingotmetal/ingot/bmc"
+	"github.com/ingotmetal/ingot/bmc/machine"
+	"github.com/ingotmetal/ingot/cmd/internal/control"
+	"github.com/ingotmetal/ingot/cmd/internal/pause"
+	"github.com/ingotmetal/ingot/statemachine/lifecycle"
+	"github.com/ingotmetal/ingot/statemachine/run"
+)
+
+// Doers carry out what states want of a machine's power, by verb.
+func (s *Site) Doers() map[string]control.Doer {
+	return map[string]control.Doer{lifecycle.NeedPower: s.command, lifecycle.NeedOff: s.off}
+}
+
+// inWords is how a verb ended.
+func inWords(r bmc.Result, err error) string {
+	e, _ := errors.AsType[*bmc.Error](err)
+	switch {
+	case e != nil && (e.Kind == bmc.Auth || e.Kind == bmc.PasswordChange) && e.Do == "":
+		return "failed: " + err.Error() + "; give it other credentials: nothing is sent until they change"
+	case err != nil:
+		return "failed: " + err.Error()
+	case !r.Changed:
+		return "unchanged: the machine is " + string(r.Last.State)
+	case r.Last.State == "":
+		return "done"
+	}
+	return "done: the machine is " + string(r.Last.State)
+}
+
+// errLate waits for the sweeper, which ends a command that is over its time.
+var errLate = errors.New("the command is over its time: nothing is sent")
+
+// command carries out a power command, before its time is over or not at all
+// (PROV-7). One that was begun before a crash is ended without sending again.
+func (s *Site) command(ctx context.Context, n lifecycle.Need) error {
+	st, _, err := s.Door.Read(ctx, control.Target{Node: n.Node})
+	if err != nil {
+		return err
+	}
+	c, waits := waiting(&st.Node, n.What)
+	switch {
+	case !waits:
+		return nil
+	case !s.Door.Now().Before(c.Expires):
+		return errLate
+	}
+	t := Target{n.Node, st.Node.Metal}
+	sent, err := s.Door.Sent(ctx, n.Node, c.ID)
+	switch {
+	case err != nil:
+		return err
+	case sent.ID != "" && sent.Result != "":
+		return s.end(ctx, n, sent.Result, false)
+	case sent.ID != "":
+		return s.end(ctx, n, s.resume(ctx, t, sent), false)
+	}
+	return s.carry(ctx, n, t, c)
+}
+
+// waiting is the command of an ID, if it waits.
+func waiting(n *lifecycle.Node, id string) (lifecycle.Command, bool) {
+	for _, c := range n.Commands {
+		if c.ID == id {
+			return c, !c.Done
+		}
+	}
+	return lifecycle.Command{}, false
+}
+
+// resume says what a machine looks like on which a crash left a command begun.
+func (s *Site) resume(ctx context.Context, t Target, sent control.Sending) string {
+	m, err := s.ready(ctx, t)
+	if err != nil {
+		return "failed: it was begun before the agent stopped, its end is not known, and it is not sent again: " + err.Error()
+	}
+	r, err := m.Resume(ctx, machine.Entry{ID: sent.ID, Verb: bmc.Verb(sent.Verb), Action: bmc.Action(sent.Action), At: sent.At})
+	if state := r.Last.State; state != "" {
+		return "failed: " + err.Error() + "; it is not sent again, and the machine is " + string(state)
+	}
+	return "failed: " + err.Error() + "; it is not sent again"
+}
+
+// carry takes a command to its end. Once something was sent, the end of its time
+// does not stop it: a cycle would leave the machine off. An attempt that takes the
+// machine does, and so does the agent's own end.
+func (s *Site) carry(ctx context.Context, n lifecycle.Need, t Target, c lifecycle.Command) error {
+	m, err := s.ready(ctx, t)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return s.end(ctx, n, inWords(bmc.Result{}, err), false)
+	}
+	verb, halt := context.WithCancel(context.WithoutCancel(ctx))
+	defer halt()
+	s.mu.Lock()
+	m.halt[&halt] = true
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(m.halt, &halt)
+	}()
+	ended := make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		s.watch(ctx, halt, c.Expires, ended)
+	}()
+	result, err := m.PowerBefore(verb, bmc.Verb(c.Verb), c.ID, c.Expires)
+	close(ended)
+	<-watched
+	if err != nil && s.stopping() { // the next life finds it, and what was noted of it
+		return err
+	}
+	return s.end(context.WithoutCancel(ctx), n, inWords(result, err), result.Changed)
+}
+
+// watch halts a verb where its need has gone before its time was over, or where the
+// agent ends.
+func (s *Site) watch(ctx context.Context, halt func(), until time.Time, ended <-chan struct{}) {
+	select {
+	case <-ended:
+		return
+	case <-s.done:
+		halt()
+		return
+	case <-ctx.Done():
+	}
+	if s.Door.Now().Before(until) {
+		halt()
+		return
+	}
+	select {
+	case <-ended:
+	case <-s.done:
+		halt()
+	}
+}
+
+func (s *Site) stopping() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// end says how a command ended, and notes a power cycle into PXE (BOOT-11).
+func (s *Site) end(ctx context.Context, n lifecycle.Need, result string, changed bool) error {
+	_, err := s.Door.Do(ctx, control.Call{Actor: actor}, control.Target{Node: n.Node}, func(l *control.Look) (lifecycle.Input, error) {
+		c, _ := waiting(&l.State.Node, n.What)
+		control.SendDone(l, n.Node, n.What)
+		if changed {
+			control.Cycles(l, n.Node, c.Verb)
+		}
+		return lifecycle.CommandDone{ID: n.What, Result: result}, nil
+	})
+	return err
+}
+
+// off turns a machine off and proves it, for an attempt that waits for that. It
+// tries until it is so, or nothing waits for it any more (RUN-6).
+func (s *Site) off(ctx context.Context, n lifecycle.Need) error {
+	for failed := 1; ; failed++ {
+		err := s.turnOff(ctx, n)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		wait := run.RetryAfter(failed)
+		s.Log.Warn("a machine that must be off is not proved off", "node", string(n.Node), "epoch", n.Epoch, "error", err, "retry", wait.String())
+		if !pause.For(ctx, wait) {
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *Site) turnOff(ctx context.Context, n lifecycle.Need) error {
+	st, _, err := s.Door.Read(ctx, control.Target{Node: n.Node})
+	if err != nil {
+		return err
+	}
+	m, err := s.ready(ctx, Target{n.Node, st.Node.Metal})
+	if err != nil {
+		return err
+	}
+	// It ends by two reads that began after this call (BMC-2), and so after the need
+	// was seen.
+	if _, err := m.Power(ctx, bmc.TurnOff, ""); err != nil {
+		return err
+	}
+	_, err = s.Door.Do(ctx, control.Call{Actor: actor}, control.Target{Node: n.Node}, func(l *control.Look) (lifecycle.Input, error) {
+		control.ProvedOff(l, n.Node, n.Epoch)
+		return lifecycle.OffConfirmed{Epoch: n.Epoch}, nil
+	})
+	return err
+}
+
+// World adds what the agent knows of a node.
+func (s *Site) World(w *lifecycle.World, n *lifecycle.Node) {
+	w.Serviced = n.Claims.BMC != "" && s.Serves(&n.Metal) == nil
+}

@@ -1,0 +1,152 @@
+package server_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ingotmetal/ingot/bmc"
+	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/control"
+	"github.com/ingotmetal/ingot/cmd/internal/metal"
+	"github.com/ingotmetal/ingot/cmd/internal/secrets"
+	"github.com/ingotmetal/ingot/cmd/internal/server"
+	"github.com/ingotmetal/ingot/statemachine/lifecycle"
+)
+
+// benchAgent is an agent whose BMCs do all that they are asked.
+type benchAgent struct{}
+
+func (benchAgent) Check(m *lifecycle.Metal) error {
+	if !strings.HasPrefix(m.BMC, "https://") {
+		return &bmc.Error{Kind: bmc.InvalidOption, Op: "endpoint", Sent: bmc.SentNo, Why: "the URL is none"}
+	}
+	return nil
+}
+
+func (benchAgent) Serves(m *lifecycle.Metal) error {
+	if m.Credentials == "" {
+		return &bmc.Error{Kind: bmc.Auth, Op: "serve", Sent: bmc.SentNo, Why: "no credentials"}
+	}
+	return nil
+}
+
+func (benchAgent) Ask(_ context.Context, t metal.Target, q metal.Question) (metal.Answer, error) {
+	a := metal.Answer{Power: bmc.PowerObservation{State: bmc.On, Ended: time.Now()}, Boot: bmc.BootState{Target: bmc.BootNone}}
+	switch q.What {
+	case metal.SetBoot:
+		a.Boot = bmc.BootState{Target: q.Boot.Target, Life: q.Boot.Life}
+	case metal.InsertMedia:
+		if strings.Contains(q.Media.Image, "lost") {
+			return a, &bmc.Error{Kind: bmc.Indeterminate, Op: "insert media", Sent: bmc.SentMaybe, Why: "the answer is lost", Do: "look at the slot"}
+		}
+		a.Slots = []bmc.MediaSlot{{ID: "CD", Image: q.Media.Image, Inserted: true}}
+	case metal.ListMedia:
+		a.Slots = []bmc.MediaSlot{{ID: "CD", TakesURL: true}}
+	case metal.Inspect:
+		a.Found = bmc.Inspection{Vendor: "Bench", Serials: []bmc.Serial{{Value: "S1"}}, NICs: []bmc.NIC{{ID: "1", MAC: bmc.MAC{2, 0, 0, 0, 9, 1}}}, Drives: []bmc.Drive{{ID: "d"}}}
+	case metal.Health:
+		a.Health = bmc.HealthReport{Overall: "Warning", Parts: []bmc.Part{{ID: "fan", Health: "Warning"}}, At: time.Now()}
+	}
+	return a, nil
+}
+
+const bmcWord = "hunter2-of-the-bmc"
+
+// byBMC asks to enroll machine i.
+func byBMC(i int) *api.EnrollMetal {
+	in := &api.EnrollMetal{}
+	in.Body.BMC, in.Body.Username, in.Body.Password = "https://10.9.0."+string(rune('0'+i)), "root", bmcWord
+	in.Body.MACs = []string{macOf(120 + i)}
+	return in
+}
+
+func everyMetal(s *site) {
+	s.t.Helper()
+	in := byBMC(1)
+	in.Body.RequestID = "req-1"
+	made := ask(s, api.MetalEnroll, s.ada, in)
+	n := made.Node
+	s.check(n.States.Provision == "enrolling" && n.Metal.CredentialsSet && n.Metal.Serviced && n.Claims.BMC == "https://10.9.0.1" && n.MACs[0] == macOf(121), "the enroll", n, n.Metal)
+	s.check(ask(s, api.MetalEnroll, s.ada, in).Node.ID == n.ID, "the same request (PROV-17)")
+	ref := api.NodeChange{NodeRef: api.NodeRef{Node: n.ID}}
+	p := &api.PowerNode{NodeChange: ref}
+	p.Body.Action, p.Body.RequestID = "cycle", "p-1"
+	set := &api.SetBoot{NodeChange: ref}
+	set.Body.Target = "pxe"
+	if held := refuses(s, "CONFLICT", api.NodePower, s.ada, p); held.Holder == nil || held.Holder.State != "enrolling" {
+		s.t.Errorf("who holds it is not said: %+v", held)
+	}
+	if held := refuses(s, "CONFLICT", api.NodeOverrideSet, s.ada, set); held.Holder == nil || held.Holder.State != "enrolling" {
+		s.t.Errorf("who holds it is not said: %+v", held)
+	}
+	s.check(ask(s, api.MetalAbort, s.ada, &ref).Node.States.Provision == "failed", "the abort")
+	queued := ask(s, api.NodePower, s.ada, p)
+	s.check(queued.Command.ID == "p-1" && !queued.Command.Done && time.Until(queued.Command.Expires) > 4*time.Minute, "the command", queued)
+	s.check(len(ask(s, api.NodePower, s.ada, p).Facts) == 0, "the same request again")
+	s.check(len(ask(s, api.NodeCommands, s.ada, &ref.NodeRef).Commands) == 1, "the commands")
+	s.check(ask(s, api.NodePowerState, s.ada, &ref.NodeRef).State == "on", "the power")
+	s.check(ask(s, api.NodeOverride, s.ada, &ref.NodeRef).Target == "none", "the override")
+	told := ask(s, api.NodeOverrideSet, s.ada, set)
+	s.check(told.Boot.Target == "pxe" && told.Boot.Life == "once" && len(told.Facts) == 1, "the override is set", told)
+	s.check(ask(s, api.NodeOverrideClear, s.ada, &ref).Boot.Target == "none", "the override is cleared")
+	s.check(len(ask(s, api.NodeMedia, s.ada, &ref.NodeRef).Slots) == 1, "the drives")
+	put := &api.InsertMedia{NodeChange: ref}
+	put.Body.Image = "https://images.example/a.iso?token=t0k3n-in-a-query"
+	s.check(ask(s, api.NodeMediaInsert, s.ada, put).Slot.Inserted, "the insert")
+	take := &api.EjectMedia{NodeChange: ref}
+	take.Body.Slot = "CD"
+	ask(s, api.NodeMediaEject, s.ada, take)
+	s.check(ask(s, api.NodeInspect, s.ada, &ref.NodeRef).NICs[0].MAC == "02:00:00:00:09:01", "the inventory")
+	s.check(ask(s, api.NodeHealth, s.ada, &ref.NodeRef).Parts[0].ID == "fan", "the health")
+	bare := byBMC(2)
+	bare.Body.MACs, bare.Body.Product = nil, uuidOf(60)
+	waits := ask(s, api.MetalEnroll, s.ada, bare).Node
+	confirm := &api.ConfirmMAC{NodeChange: api.NodeChange{NodeRef: api.NodeRef{Node: waits.ID}}}
+	confirm.Body.MAC = macOf(122)
+	s.check(ask(s, api.MetalConfirm, s.ada, confirm).Node.MACs[0] == macOf(122), "the MAC is confirmed")
+	for key, val := range s.rows() {
+		if strings.Contains(val, bmcWord) || strings.Contains(val, "t0k3n-in-a-query") {
+			s.t.Errorf("a secret is in %s", key)
+		}
+	}
+	s.check(!strings.Contains(s.said.String()+s.logs.String(), bmcWord), "the password is answered or logged")
+}
+
+// PROV-9: without a broker inline credentials are refused, and a refused commit
+// leaves none behind.
+func TestInlineCredentials(t *testing.T) {
+	var kept secrets.Broker
+	dir := t.TempDir()
+	vault := secrets.NewStore(dir+"/secrets.age", dir+"/id.age", &counter{n: 9})
+	kept = secrets.NewBroker(vault)
+	s := siteWith(t, func(c *server.Config) { c.Broker = kept })
+	first := ask(s, api.MetalEnroll, s.ada, byBMC(1)).Node
+	refuses(s, "CONFLICT", api.MetalEnroll, s.ada, byBMC(1)) // another call, the same BMC
+	if names, err := vault.List(t.Context()); err != nil || len(names) != 1 {
+		t.Errorf("a refused enroll leaves %v, %v", names, err)
+	}
+	dry := byBMC(3)
+	dry.DryRun = true
+	ask(s, api.MetalEnroll, s.ada, dry)
+	if names, _ := vault.List(t.Context()); len(names) != 1 {
+		t.Errorf("a dry run keeps %v", names)
+	}
+	both := byBMC(4)
+	both.Body.Credentials = "secret://env/A"
+	refuses(s, "INVALID_INPUT", api.MetalEnroll, s.ada, both)
+	ask(s, api.MetalAbort, s.ada, &api.NodeChange{NodeRef: api.NodeRef{Node: first.ID}})
+	lost := &api.InsertMedia{NodeChange: api.NodeChange{NodeRef: api.NodeRef{Node: first.ID}}}
+	lost.Body.Image = "https://images.example/lost.iso"
+	at := s.head()
+	refuses(s, "UNAVAILABLE", api.NodeMediaInsert, s.ada, lost)
+	if got := s.events(at); len(got) != 1 || got[0] != "node.bmc.media-inserted" {
+		t.Errorf("what may have been done is not in the log: %v", got)
+	}
+	none := siteWith(t, func(c *server.Config) { c.Broker = secrets.Broker{} })
+	refuses(none, "INVALID_CONFIG", api.MetalEnroll, none.ada, byBMC(1))
+	if _, _, err := none.door.Read(t.Context(), control.Target{}); err != nil {
+		t.Error(err)
+	}
+}
