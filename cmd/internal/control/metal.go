@@ -128,8 +128,9 @@ func BootsPXE(tx store.Tx, node lifecycle.NodeID, is, once bool) error {
 // starts are the power verbs after which a machine has booted.
 func starts() []string { return []string{"on", "cycle", "reset", "graceful-restart"} }
 
-// Cycles notes that a verb started a machine, where that was into PXE (BOOT-11).
-func Cycles(l *Look, node lifecycle.NodeID, verb string) {
+// Cycles notes that a verb started a machine, where that was into PXE (BOOT-11). At is
+// when it was sent: the machine may be seen before the verb has ended.
+func Cycles(l *Look, node lifecycle.NodeID, verb string, at time.Time) {
 	var p pxe
 	if !slices.Contains(starts(), verb) || !getLedger(l, pxeLedger+string(node), &p) {
 		return
@@ -137,7 +138,7 @@ func Cycles(l *Look, node lifecycle.NodeID, verb string) {
 	if p.Once {
 		l.Forget(pxeLedger + string(node))
 	}
-	if raw, err := l.Now.UTC().Round(0).MarshalText(); err == nil {
+	if raw, err := at.UTC().Round(0).MarshalText(); err == nil {
 		l.Note(cycledLedger+string(node), raw)
 	}
 }

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
@@ -61,11 +62,24 @@ func evidence(r store.Reader, id lifecycle.NodeID, x Seen) lifecycle.Proposal {
 			}
 		}
 	}
+	if made := recordedAt(r, x.MAC); !made.IsZero() && made.Before(first) {
+		first = made // a booter that forgot it and sees it again
+	}
 	at := CycledAt(r, id)
 	p.Cycled = !at.IsZero() && !first.Before(at)
 	p.Late = first.Sub(at) > sightedWithin
 	p.SecondOwner = secondOwner(r, id, x.Product)
 	return p
+}
+
+// recordedAt is when a MAC that nobody has claimed was first reported; zero: unknown.
+func recordedAt(r store.Reader, mac netboot.MAC) time.Time {
+	raw, _ := r.Get(store.LedgerPrefix + discoveredAt + mac.String())
+	ns, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
 }
 
 // secondOwner reports whether a UUID is that of another machine too: of a

@@ -17,7 +17,7 @@ func (s *Site) Ask(ctx context.Context, t Target, q Question) (a Answer, err err
 	switch q.What {
 	case Power:
 		a.Power, err = m.ReadPower(ctx)
-		s.powers.note(t.Node, seenOf(a.Power, err))
+		s.powers.note(t.Node, seenOf(a.Power, err, s.Door.Now()))
 	case ReadBoot:
 		a.Boot, err = m.ReadBoot(ctx)
 	case SetBoot:

@@ -57,9 +57,9 @@ func (s *Site) command(ctx context.Context, n lifecycle.Need) error {
 	case err != nil:
 		return err
 	case sent.ID != "" && sent.Result != "":
-		return s.end(ctx, n, sent.Result, false)
+		return s.end(ctx, n, sent.Result, time.Time{})
 	case sent.ID != "":
-		return s.end(ctx, n, s.resume(ctx, t, sent), false)
+		return s.end(ctx, n, s.resume(ctx, t, sent), time.Time{})
 	}
 	return s.carry(ctx, n, t, c)
 }
@@ -96,7 +96,7 @@ func (s *Site) carry(ctx context.Context, n lifecycle.Need, t Target, c lifecycl
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return s.end(ctx, n, inWords(bmc.Result{}, err), false)
+		return s.end(ctx, n, inWords(bmc.Result{}, err), time.Time{})
 	}
 	verb, halt := context.WithCancel(context.WithoutCancel(ctx))
 	defer halt()
@@ -120,7 +120,15 @@ func (s *Site) carry(ctx context.Context, n lifecycle.Need, t Target, c lifecycl
 	if err != nil && s.stopping() { // the next life finds it, and what was noted of it
 		return err
 	}
-	return s.end(context.WithoutCancel(ctx), n, inWords(result, err), result.Changed)
+	return s.end(context.WithoutCancel(ctx), n, inWords(result, err), firstSent(result))
+}
+
+// firstSent is when a verb began to change the machine; zero where it did not.
+func firstSent(r bmc.Result) time.Time {
+	if !r.Changed || len(r.Sent) == 0 {
+		return time.Time{}
+	}
+	return r.Sent[0].At
 }
 
 // watch halts a verb where its need has gone before its time was over, or where the
@@ -154,13 +162,14 @@ func (s *Site) stopping() bool {
 	}
 }
 
-// end says how a command ended, and notes a power cycle into PXE (BOOT-11).
-func (s *Site) end(ctx context.Context, n lifecycle.Need, result string, changed bool) error {
+// end says how a command ended, and notes a power cycle into PXE (BOOT-11). Sent is when
+// it began to change the machine; zero: it did not.
+func (s *Site) end(ctx context.Context, n lifecycle.Need, result string, sent time.Time) error {
 	_, err := s.Door.Do(ctx, control.Call{Actor: actor}, control.Target{Node: n.Node}, func(l *control.Look) (lifecycle.Input, error) {
 		c, _ := waiting(&l.State.Node, n.What)
 		control.SendDone(l, n.Node, n.What)
-		if changed {
-			control.Cycles(l, n.Node, c.Verb)
+		if !sent.IsZero() {
+			control.Cycles(l, n.Node, c.Verb, sent)
 		}
 		return lifecycle.CommandDone{ID: n.What, Result: result}, nil
 	})

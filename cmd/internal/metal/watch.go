@@ -38,10 +38,10 @@ func (o *observed) take() map[lifecycle.NodeID]control.PowerSeen {
 }
 
 // seenOf is a read as the ledger keeps it.
-func seenOf(o bmc.PowerObservation, err error) control.PowerSeen {
+func seenOf(o bmc.PowerObservation, err error, now time.Time) control.PowerSeen {
 	p := control.PowerSeen{State: string(o.State), At: o.Ended}
 	if err != nil {
-		p = control.PowerSeen{State: string(bmc.Unknown), At: time.Now(), Error: bmc.Quote(err.Error())}
+		p = control.PowerSeen{State: string(bmc.Unknown), At: now, Error: bmc.Quote(err.Error())}
 	}
 	p.At = p.At.UTC().Round(0)
 	return p
@@ -49,7 +49,7 @@ func seenOf(o bmc.PowerObservation, err error) control.PowerSeen {
 
 // polled is told of each poll.
 func (s *Site) polled(key string, o bmc.PowerObservation, err error) {
-	s.powers.note(lifecycle.NodeID(key), seenOf(o, err))
+	s.powers.note(lifecycle.NodeID(key), seenOf(o, err, s.Door.Now()))
 }
 
 // keep writes what was seen until ctx ends. What cannot be written is older than
