@@ -92,13 +92,13 @@ MACHINES ?= 3
 demo:
 	$(GO) run ./cmd/ingot demo --machines $(MACHINES)
 
-## vm: the life of a real machine under QEMU, from its firmware's first DISCOVER on (root, or user namespaces)
+## vm: the life of a real machine under QEMU, from its firmware's first DISCOVER on, and one moved by its BMC (root, or user namespaces)
 vm:
-	@GO=$(GO) .ci/vm run uefi-pxe
+	@GO=$(GO) .ci/vm run uefi-pxe bmc
 
 ## vm-all: the same on every way of booting, what protects disks, and ten machines at once
 vm-all:
-	@GO=$(GO) .ci/vm run uefi-pxe uefi-http bios-ipxe secure-boot proxy relay guards fleet
+	@GO=$(GO) .ci/vm run uefi-pxe uefi-http bios-ipxe secure-boot proxy relay bmc guards fleet
 
 ## vm-cuts: CUTS setups whose power is cut at moments that seeds draw; takes up where it stopped
 CUTS ?= 30

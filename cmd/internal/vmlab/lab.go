@@ -51,6 +51,8 @@ type Lab struct {
 	usb          bool   // the kernel sees disks on USB
 	root         string // digests of what is installed: the root, and what firmware starts
 	boot         string
+	local        []byte // what firmware starts from a disk, and from a medium
+	medium       []byte
 	failure      error // why it was abandoned
 }
 

@@ -54,7 +54,10 @@ func (l *Lab) newMachine(s Spec) (*Machine, error) {
 }
 
 // On turns the power on. A machine that has it is left alone.
-func (m *Machine) On() error {
+func (m *Machine) On() error { return m.Start(Start{}) }
+
+// Start is On with what holds for this power cycle alone.
+func (m *Machine) Start(now Start) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.gone != nil {
@@ -75,7 +78,7 @@ func (m *Machine) On() error {
 	if err != nil {
 		return errors.Join(err, log.Close())
 	}
-	cmd := exec.Command("qemu-system-x86_64", m.args(m.lab.Firmware, m.dir)...)
+	cmd := exec.Command("qemu-system-x86_64", m.args(m.lab.Firmware, m.dir, now)...)
 	cmd.SysProcAttr = dying()
 	cmd.Stdout = m.console
 	said := &lastWords{}
@@ -85,7 +88,7 @@ func (m *Machine) On() error {
 		return errors.Join(&Missing{"QEMU", "apt-get install qemu-system-x86"}, log.Close())
 	}
 	m.cmd, m.said, m.gone = cmd, said, make(chan struct{})
-	m.lab.say(m.Name, "power", "on, "+string(m.Boot))
+	m.lab.say(m.Name, "power", "on, "+string(m.Boot)+now.words())
 	gone := m.gone
 	m.lab.all.Go(func() {
 		err := cmd.Wait()

@@ -25,6 +25,9 @@ const kernelArgs = "console=ttyS0 panic=10"
 // the console, and so says that it came from there.
 const fromDisk = "lab.from=disk"
 
+// fromMedium is the same of the kernel on a medium for a virtual drive.
+const fromMedium = "lab.from=medium"
+
 // rootSize is that of the installed root, in bytes.
 const rootSize = 256 << 20
 
@@ -43,6 +46,7 @@ type made struct {
 	kernel, initrd []byte
 	enroll         []byte // unified kernel image, signed, which takes its arguments from whoever starts it
 	disk           []byte // the same with arguments of its own, for the written disk
+	medium         []byte // and with others, for a virtual drive
 	loader         []byte // iPXE for UEFI, signed
 	unsigned       []byte // the same, as its package has it
 	root           string // file of the root to install
@@ -116,6 +120,9 @@ func (m *made) signed(kernel imagebuild.Kernel) error {
 	if m.disk, err = s.unified(kernelArgs + " " + fromDisk); err != nil {
 		return err
 	}
+	if m.medium, err = s.unified(kernelArgs + " " + fromMedium); err != nil {
+		return err
+	}
 	m.unsigned = files[ipxeUEFI]
 	m.loader, err = uki.Sign(files[ipxeUEFI], key, cert)
 	return err
@@ -186,6 +193,7 @@ func (l *Lab) stageAll(ctx context.Context, bios, root []byte, m made) error {
 		total += n
 	}
 	l.root, l.boot = digest(root), digest(m.disk)
+	l.local, l.medium = m.disk, m.medium
 	l.say("site", "staged", fmt.Sprintf("images ipxe, enroll, rescue, server and local, %d MiB in %.1f s", total>>20, l.Now().Sub(began).Seconds()))
 	return nil
 }

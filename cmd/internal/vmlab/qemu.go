@@ -52,7 +52,8 @@ type Spec struct {
 	MAC    string
 	Tap    string
 	Boot   Boot
-	Memory int // MiB
+	Local  bool // its disks come before the network
+	Memory int  // MiB
 	Drives []Drive
 	Ports  int    // of the NVMe disks, the first ones, how many can be pulled while it runs
 	TPM    string // path of swtpm's socket; "" is none
@@ -72,15 +73,31 @@ func DebianFirmware() Firmware {
 // dumped is how many bytes of each packet are kept: enough for DHCP.
 const dumped = 700
 
+// A First is what a machine is told to boot from before all else.
+type First string
+
+// What it can be told. The zero First leaves the order to its Spec.
+const (
+	FromNetwork First = "network"
+	FromDisk    First = "disk"
+	FromMedium  First = "medium"
+)
+
+// A Start is what holds for one power cycle.
+type Start struct {
+	First  First
+	Medium string // a raw file, in a drive on USB that can only be read; "" is none
+}
+
 // args are QEMU's. The files of this machine's own are in dir: its firmware's variables,
 // its packets and the socket of its monitor.
-func (s Spec) args(f Firmware, dir string) []string {
+func (s Spec) args(f Firmware, dir string, now Start) []string {
 	a := []string{"-nodefaults", "-no-user-config", "-name", s.Name, "-display", "none", "-vga", "std", "-smp", "1", "-m", strconv.Itoa(s.Memory), "-cpu", "max",
 		"-accel", "tcg,thread=multi", "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
 		"-smbios", "type=1,manufacturer=ingot,product=vmlab,uuid=" + s.UUID + ",serial=" + s.Serial,
 		"-object", "rng-random,filename=/dev/urandom,id=rng", "-device", "virtio-rng-pci,rng=rng", "-rtc", "base=utc,clock=host"}
 	a = append(a, s.firmware(f, dir)...)
-	a = append(a, "-netdev", "tap,id=n0,ifname="+s.Tap+",script=no,downscript=no,vnet_hdr=off", "-device", s.card())
+	a = append(a, "-netdev", "tap,id=n0,ifname="+s.Tap+",script=no,downscript=no,vnet_hdr=off", "-device", s.card(now))
 	a = append(a, "-object", "filter-dump,id=f0,netdev=n0,maxlen="+strconv.Itoa(dumped)+",file="+filepath.Join(dir, "packets.pcap"))
 	a = append(a, "-qmp", "unix:"+monitorFile(dir)+",server=on,wait=off")
 	a = append(a, "-device", "qemu-xhci,id=xhci")
@@ -95,6 +112,7 @@ func (s Spec) args(f Firmware, dir string) []string {
 		}
 		a = append(a, d.args(i, s.Ports)...)
 	}
+	a = append(a, now.medium()...)
 	if s.TPM != "" {
 		a = append(a, "-chardev", "socket,id=tpm,path="+s.TPM, "-tpmdev", "emulator,id=tpm0,chardev=tpm", "-device", "tpm-crb,tpmdev=tpm0")
 	}
@@ -118,13 +136,33 @@ func (s Spec) firmware(f Firmware, dir string) []string {
 }
 
 // card is the network card. UEFI brings its own driver and PXE client; BIOS takes the
-// card's ROM, which is an iPXE.
-func (s Spec) card() string {
-	card := "virtio-net-pci,netdev=n0,bootindex=0,mac=" + s.MAC
+// card's ROM, which is an iPXE. Its place in the order is before the disks or behind.
+func (s Spec) card(now Start) string {
+	place := 0
+	if now.First == "" && s.Local || now.First == FromDisk || now.First == FromMedium {
+		place = behind
+	}
+	card := fmt.Sprintf("virtio-net-pci,netdev=n0,bootindex=%d,mac=%s", place, s.MAC)
 	if s.Boot == BIOS {
 		return card
 	}
 	return card + ",romfile="
+}
+
+// behind is a place in the boot order behind all disks.
+const behind = 100
+
+// medium is the drive of a medium. Nothing boots from it by itself, as it is the last.
+func (now Start) medium() []string {
+	if now.Medium == "" {
+		return nil
+	}
+	place := behind + 1
+	if now.First == FromMedium {
+		place = 0
+	}
+	return []string{"-drive", "if=none,format=raw,readonly=on,id=medium,file=" + now.Medium,
+		"-device", fmt.Sprintf("usb-storage,bus=xhci.0,removable=on,drive=medium,serial=MEDIUM,bootindex=%d", place)}
 }
 
 // twin are the arguments of an NVMe disk whose serial another one has. QEMU names an NVM
@@ -156,4 +194,16 @@ func (d Drive) args(n, ports int) []string {
 		index += ",id=" + slot(n) + ",bus=" + portName(n)
 	}
 	return append(back, "-device", "nvme,drive="+id+",serial="+d.Serial+index)
+}
+
+// words say what is not as always.
+func (now Start) words() string {
+	w := ""
+	if now.First != "" {
+		w += ", first from " + string(now.First)
+	}
+	if now.Medium != "" {
+		w += ", with a medium"
+	}
+	return w
 }

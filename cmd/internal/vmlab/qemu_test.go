@@ -18,7 +18,7 @@ func TestArguments(t *testing.T) {
 		Secure: {"smm=on", "property=secure,value=on", "OVMF_CODE_4M.secboot.fd"},
 	} {
 		s.Boot = way
-		line := strings.Join(s.args(DebianFirmware(), "dir"), " ")
+		line := strings.Join(s.args(DebianFirmware(), "dir", Start{}), " ")
 		for _, w := range append(want, "ifname=tap0", "bootindex=0,mac=52:54:00:1a:b0:01", "nvme,drive=d0,serial=A1,bootindex=1", "usb-storage,bus=xhci.0,removable=on,drive=d1,serial=B2,bootindex=2",
 			"ide-hd,drive=d2,serial=C3,bootindex=3", "uuid=1ab00000-0000-4000-8000-000000000001,serial=LAB0001", "tpm-crb", "dir/packets.pcap", "unix:dir/qmp.sock,server=on") {
 			if !strings.Contains(line, w) {
@@ -34,7 +34,7 @@ func TestArguments(t *testing.T) {
 // Disks in ports can be pulled, the others cannot.
 func TestPorts(t *testing.T) {
 	s := Spec{Boot: BIOS, Ports: 1, Drives: []Drive{{"a.img", "A1", NVMe}, {"b.img", "B2", NVMe}}}
-	line := strings.Join(s.args(Firmware{}, "dir"), " ")
+	line := strings.Join(s.args(Firmware{}, "dir", Start{}), " ")
 	for _, w := range []string{"-qmp unix:dir/qmp.sock,server=on", "pcie-root-port,id=port0,chassis=1", "nvme,drive=d0,serial=A1,bootindex=1,id=disk0,bus=port0", "serial=B2,bootindex=2"} {
 		if !strings.Contains(line, w) {
 			t.Errorf("no %q in %s", w, line)
@@ -49,7 +49,7 @@ func TestPorts(t *testing.T) {
 // have none.
 func TestTwins(t *testing.T) {
 	s := Spec{Boot: BIOS, UUID: "u", Drives: []Drive{{"a.img", "A1", NVMe}, {"b.img", "B2", NVMe}, {"c.img", "A1", NVMe}, {"d.img", "A1", USB}}}
-	line := strings.Join(s.args(Firmware{}, "dir"), " ")
+	line := strings.Join(s.args(Firmware{}, "dir", Start{}), " ")
 	for _, w := range []string{"nvme,drive=d0,serial=A1", "nvme,drive=d1,serial=B2", "nvme-subsys,id=subsystem2,nqn=twin2", "nvme,id=twin2,serial=A1,subsys=subsystem2", "nvme-ns,drive=d2,bus=twin2", "drive=d3,serial=A1"} {
 		if !strings.Contains(line, w) {
 			t.Errorf("no %q in %s", w, line)

@@ -24,6 +24,7 @@ func scenarios() []scenario {
 		{string(Secure), "UEFI with Secure Boot, PXE over IPv4; a loader that nobody signed does not run", secure},
 		{"proxy", "UEFI, PXE beside a dnsmasq that hands out the addresses", beside("proxy", proxied, PXE)},
 		{"relay", "UEFI, PXE behind a DHCP relay on another host", beside("relay", relayed, PXE)},
+		{"bmc", "UEFI, moved by ingotd through the Redfish of a simulated BMC: power, PXE once, virtual media", outOfBand},
 		{"guards", "what would destroy another's data is refused before the first write", guards},
 		{"fleet", fmt.Sprintf("%d machines at once, UEFI, PXE over IPv4: they enroll and are set up", fleetSize), fleet},
 	}
