@@ -134,9 +134,15 @@ func (l *Lab) steered(ctx context.Context, b *steered) error {
 	})
 }
 
-// enrolled makes it a node. Its attempt to enroll is ended: the site has no workflow
-// engine, and power is the attempt's as long as it lasts.
+// enrolled admits its MAC to network boot by hand and makes it a node by its BMC. The
+// node's attempt to enroll is ended: the site has no workflow engine, and power is the
+// attempt's as long as it lasts.
 func (l *Lab) enrolled(ctx context.Context, b *steered) error {
+	admit := api.BootChange{}
+	admit.MAC = b.MAC
+	if _, err := api.BootEnroll.Call(ctx, l.operator, &admit); err != nil {
+		return err
+	}
 	in := api.EnrollMetal{}
 	in.Body.BMC, in.Body.Pin, in.Body.Product, in.Body.RequestID = b.url, b.pin, b.UUID, "lab-"+b.Name
 	in.Body.Username, in.Body.Password = bmcsim.DefaultUser, api.Secret(bmcsim.DefaultPassword)

@@ -53,7 +53,8 @@ func TestCallsOfTheSystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := regexp.MustCompile(`(?m)^\d+ +`).ReplaceAllString(string(raw), "")
+	// A thread that ends as the process does may be a line without a call.
+	calls := regexp.MustCompile(`(?m)^\d+ +(\?\?\?\( <detached \.\.\.>\n)?`).ReplaceAllString(string(raw), "")
 	want := regexp.MustCompile(`^clock_settime\(CLOCK_REALTIME, \{tv_sec=2000000000, tv_nsec=123000000\}\) += 0 \(INJECTED\)\nsync\(\) += 0\nreboot\(LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_RESTART.*\) += 0 \(INJECTED\)\n$`)
 	if !want.MatchString(calls) {
 		t.Errorf("the kernel is asked:\n%s", calls)
