@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -129,6 +128,7 @@ func BenchmarkFleet(b *testing.B) {
 }
 
 func minute(b *testing.B, n, dead int, idle time.Duration) {
+	forget()
 	r := start(b, n, "dell-r750-idrac9-6.00")
 	f := assemble(b, r, n, dead, idle)
 	ctx, cancel := context.WithCancel(b.Context())
@@ -144,12 +144,12 @@ func minute(b *testing.B, n, dead int, idle time.Duration) {
 	f.mu.Lock()
 	f.counts = true
 	f.mu.Unlock()
-	cpu, _ := used(syscall.RUSAGE_SELF)
+	cpu := used()
 	theirs := r.account(b)
 	b.ResetTimer()
 	wait(time.Minute)
 	b.StopTimer()
-	now, peak := used(syscall.RUSAGE_SELF)
+	now, most := used(), peak()
 	end := r.account(b)
 	f.mu.Lock()
 	f.counts = false
@@ -159,15 +159,18 @@ func minute(b *testing.B, n, dead int, idle time.Duration) {
 	f.mu.Unlock()
 	cancel()
 	runs.Wait()
+	ends, cut := context.WithTimeout(context.Background(), time.Minute)
+	defer cut()
 	for _, m := range f.machines {
-		go func() { _ = m.Close(context.Background()) }()
+		runs.Go(func() { _ = m.Close(ends) })
 	}
+	runs.Wait()
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	b.ReportMetric(float64(polls), "polls")
 	b.ReportMetric(float64(failed), "failed")
 	b.ReportMetric(now-cpu, "client-cpu-s")
 	b.ReportMetric(end.CPU-theirs.CPU, "server-cpu-s")
-	b.ReportMetric(float64(peak)/1024, "client-MiB")
+	b.ReportMetric(float64(most)/1024, "client-MiB")
 	b.ReportMetric(float64(end.Peak)/1024, "server-MiB")
 	b.ReportMetric(float64(f.most.Load()), "connections")
 	b.ReportMetric(float64(end.Logins), "logins")

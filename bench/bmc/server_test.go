@@ -11,7 +11,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -81,7 +83,7 @@ func simulate(n int, name string) error {
 	}
 	for s := bufio.NewScanner(os.Stdin); s.Scan(); { // a line asks for the account
 		a := account{}
-		a.CPU, a.Peak = used(syscall.RUSAGE_SELF)
+		a.CPU, a.Peak = used(), peak()
 		for _, b := range all {
 			s := b.Stats()
 			a.Logins, a.Requests = a.Logins+s.Logins, a.Requests+s.Total
@@ -98,13 +100,29 @@ func simulate(n int, name string) error {
 // host is the name of the nth BMC.
 func host(n int) string { return fmt.Sprintf("bmc-%d.example", n) }
 
-// used is what a process took: seconds of CPU, and its peak of resident memory in KiB.
-func used(who int) (cpu float64, peak int64) {
+// used is the CPU that this process took, in seconds.
+func used() float64 {
 	var r syscall.Rusage
-	if err := syscall.Getrusage(who, &r); err != nil {
-		return 0, 0
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return 0
 	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano()).Seconds(), r.Maxrss
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano()).Seconds()
+}
+
+// peak is the most memory that was resident in this process since forget, in KiB; 0
+// where the system does not say. Getrusage has that of who started it too.
+func peak() int64 {
+	raw, _ := os.ReadFile("/proc/self/status")
+	_, after, _ := strings.Cut(string(raw), "VmHWM:")
+	kib, _, _ := strings.Cut(after, "kB")
+	n, _ := strconv.ParseInt(strings.TrimSpace(kib), 10, 64)
+	return n
+}
+
+// forget gives back what is free, and has peak begin anew.
+func forget() {
+	debug.FreeOSMemory()
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // elsewhere peak says nothing
 }
 
 // A rack is the process of the BMCs.
