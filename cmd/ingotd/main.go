@@ -21,12 +21,16 @@ import (
 	"github.com/ingotmetal/ingot/cmd/internal/program"
 )
 
+// keep is how long a connection to a BMC stays open: over the next poll, since a
+// handshake costs a BMC more than a connection that waits.
+const keep = 2 * time.Minute
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cmd := admin.Command(admin.World{
 		Outside: daemon.Outside{Now: time.Now, Entropy: rand.Reader, Listen: net.Listen, Dial: net.Dial, Inherited: activation.Listeners,
-			Drivers: []daemon.Driver{redfish.Driver{Wire: wire.Options{Dial: new(net.Dialer).DialContext}}}},
+			Drivers: []daemon.Driver{redfish.Driver{Wire: wire.Options{Dial: new(net.Dialer).DialContext, Idle: keep}}}},
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 	})
 	if err := cmd.ExecuteContext(ctx); err != nil {

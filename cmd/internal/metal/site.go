@@ -60,12 +60,17 @@ func reachOf(m *lifecycle.Metal) reach {
 	return reach{m.BMC, m.System, m.Driver, m.Options, m.Credentials, m.Trust}
 }
 
+// sessions is how many stay open: more than the machines of a site, so that no poll has
+// to log in, which BMCs count and log.
+const sessions = 20_000
+
 // New makes a site's agent.
 func New(c Config) *Site {
 	s := &Site{Config: c, drivers: map[string]bmc.Driver{}, all: map[lifecycle.NodeID]*bound{}, done: make(chan struct{})}
 	for _, d := range c.Drivers {
 		s.drivers[d.Info().Name] = d
 	}
+	s.idle.Keep = sessions
 	s.poller = machine.NewPoller(c.Polling, s.polled, nil)
 	return s
 }
