@@ -75,97 +75,102 @@ func (p *pxeDesk) candidate(m netboot.MAC) lifecycle.NodeID {
 	return ""
 }
 
+// swapped is a UUID in the other byte order.
+func swapped(u registration.ServerID) registration.ServerID {
+	u[0], u[1], u[2], u[3] = u[3], u[2], u[1], u[0]
+	u[4], u[5], u[6], u[7] = u[5], u[4], u[7], u[6]
+	return u
+}
+
+// proposals are sightings of a MAC, and whether they make it a candidate.
+var proposals = []struct {
+	name string
+	runs func(*pxeDesk)
+	want bool
+}{
+	{"cycled and seen", func(p *pxeDesk) {
+		p.cycles("cycle", true, true)
+		time.Sleep(time.Minute)
+		p.sees("b1", now(1, uuidOf(1)))
+	}, true},
+	{"turned on and seen", func(p *pxeDesk) { p.cycles("on", true, true); p.sees("b1", now(1, uuidOf(1))) }, true},
+	{"its UUID in the other byte order", func(p *pxeDesk) { p.cycles("cycle", true, true); p.sees("b1", now(1, swapped(uuidOf(1)))) }, true},
+	{"after ten minutes", func(p *pxeDesk) {
+		p.cycles("cycle", true, true)
+		time.Sleep(10 * time.Minute)
+		p.sees("b1", now(1, uuidOf(1)))
+	}, true},
+	{"late", func(p *pxeDesk) {
+		p.cycles("cycle", true, true)
+		time.Sleep(10*time.Minute + 1)
+		p.sees("b1", now(1, uuidOf(1)))
+	}, false},
+	{"seen in time, and reported late", func(p *pxeDesk) {
+		p.cycles("cycle", true, true)
+		s := now(1, uuidOf(1))
+		time.Sleep(time.Hour)
+		p.sees("b1", s)
+	}, true},
+	{"never cycled", func(p *pxeDesk) { p.sees("b1", now(1, uuidOf(1))) }, false},
+	{"cycled without the override", func(p *pxeDesk) { p.cycles("cycle", false, false); p.sees("b1", now(1, uuidOf(1))) }, false},
+	{"turned off", func(p *pxeDesk) { p.cycles("off", true, true); p.sees("b1", now(1, uuidOf(1))) }, false},
+	{"an override that was spent", func(p *pxeDesk) {
+		p.cycles("cycle", true, true)
+		time.Sleep(11 * time.Minute)
+		p.ends("cycle")
+		p.sees("b1", now(1, uuidOf(1)))
+	}, false},
+	{"an override that stays", func(p *pxeDesk) {
+		p.cycles("cycle", true, false)
+		time.Sleep(11 * time.Minute)
+		p.ends("cycle")
+		p.sees("b1", now(1, uuidOf(1)))
+	}, true},
+	{"seen before", func(p *pxeDesk) {
+		p.sees("b1", now(1, uuidOf(1)))
+		time.Sleep(time.Second)
+		p.cycles("cycle", true, true)
+		p.sees("b1", now(1, uuidOf(1)))
+	}, false},
+	{"seen before by another booter", func(p *pxeDesk) {
+		p.sees("b2", now(1, uuidOf(1)))
+		time.Sleep(time.Second)
+		p.cycles("cycle", true, true)
+		p.sees("b1", now(1, uuidOf(1)))
+	}, false},
+	{"seen before by a booter that forgot it", func(p *pxeDesk) {
+		p.sees("b1", now(1, uuidOf(1)))
+		p.sees("b1")
+		time.Sleep(48 * time.Hour)
+		p.cycles("cycle", true, true)
+		p.sees("b1", now(1, uuidOf(1)))
+	}, false},
+	{"the UUID from a second MAC", func(p *pxeDesk) { p.cycles("cycle", true, true); p.sees("b1", now(2, uuidOf(1)), now(1, uuidOf(1))) }, false},
+	{"the UUID from a second MAC at another booter", func(p *pxeDesk) {
+		p.sees("b2", now(2, swapped(uuidOf(1))))
+		time.Sleep(23 * time.Hour)
+		p.cycles("cycle", true, true)
+		p.sees("b1", now(1, uuidOf(1)))
+	}, false},
+	{"the UUID from a second MAC, a day ago", func(p *pxeDesk) {
+		p.sees("b2", now(2, uuidOf(1)))
+		time.Sleep(25 * time.Hour)
+		p.cycles("cycle", true, true)
+		p.sees("b1", now(1, uuidOf(1)))
+	}, true},
+	{"another UUID", func(p *pxeDesk) { p.cycles("cycle", true, true); p.sees("b1", now(1, uuidOf(2))) }, false},
+	{"no UUID", func(p *pxeDesk) { p.cycles("cycle", true, true); p.sees("b1", now(1, registration.ServerID{})) }, false},
+	{"first seen with another UUID", func(p *pxeDesk) {
+		p.cycles("cycle", true, true)
+		p.sees("b1", now(1, uuidOf(2)))
+		p.sees("b1", now(1, uuidOf(1)))
+	}, false},
+}
+
 // BOOT-11: which sightings make a MAC the candidate of a machine that was cycled into
 // PXE, and which prove nothing.
 func TestProposals(t *testing.T) {
-	swapped := func(u registration.ServerID) registration.ServerID {
-		u[0], u[1], u[2], u[3] = u[3], u[2], u[1], u[0]
-		u[4], u[5], u[6], u[7] = u[5], u[4], u[7], u[6]
-		return u
-	}
-	for _, tt := range []struct {
-		name string
-		runs func(*pxeDesk)
-		want bool
-	}{
-		{"cycled and seen", func(p *pxeDesk) {
-			p.cycles("cycle", true, true)
-			time.Sleep(time.Minute)
-			p.sees("b1", now(1, uuidOf(1)))
-		}, true},
-		{"turned on and seen", func(p *pxeDesk) { p.cycles("on", true, true); p.sees("b1", now(1, uuidOf(1))) }, true},
-		{"its UUID in the other byte order", func(p *pxeDesk) { p.cycles("cycle", true, true); p.sees("b1", now(1, swapped(uuidOf(1)))) }, true},
-		{"after ten minutes", func(p *pxeDesk) {
-			p.cycles("cycle", true, true)
-			time.Sleep(10 * time.Minute)
-			p.sees("b1", now(1, uuidOf(1)))
-		}, true},
-		{"late", func(p *pxeDesk) {
-			p.cycles("cycle", true, true)
-			time.Sleep(10*time.Minute + 1)
-			p.sees("b1", now(1, uuidOf(1)))
-		}, false},
-		{"seen in time, and reported late", func(p *pxeDesk) {
-			p.cycles("cycle", true, true)
-			s := now(1, uuidOf(1))
-			time.Sleep(time.Hour)
-			p.sees("b1", s)
-		}, true},
-		{"never cycled", func(p *pxeDesk) { p.sees("b1", now(1, uuidOf(1))) }, false},
-		{"cycled without the override", func(p *pxeDesk) { p.cycles("cycle", false, false); p.sees("b1", now(1, uuidOf(1))) }, false},
-		{"turned off", func(p *pxeDesk) { p.cycles("off", true, true); p.sees("b1", now(1, uuidOf(1))) }, false},
-		{"an override that was spent", func(p *pxeDesk) {
-			p.cycles("cycle", true, true)
-			time.Sleep(11 * time.Minute)
-			p.ends("cycle")
-			p.sees("b1", now(1, uuidOf(1)))
-		}, false},
-		{"an override that stays", func(p *pxeDesk) {
-			p.cycles("cycle", true, false)
-			time.Sleep(11 * time.Minute)
-			p.ends("cycle")
-			p.sees("b1", now(1, uuidOf(1)))
-		}, true},
-		{"seen before", func(p *pxeDesk) {
-			p.sees("b1", now(1, uuidOf(1)))
-			time.Sleep(time.Second)
-			p.cycles("cycle", true, true)
-			p.sees("b1", now(1, uuidOf(1)))
-		}, false},
-		{"seen before by another booter", func(p *pxeDesk) {
-			p.sees("b2", now(1, uuidOf(1)))
-			time.Sleep(time.Second)
-			p.cycles("cycle", true, true)
-			p.sees("b1", now(1, uuidOf(1)))
-		}, false},
-		{"seen before by a booter that forgot it", func(p *pxeDesk) {
-			p.sees("b1", now(1, uuidOf(1)))
-			p.sees("b1")
-			time.Sleep(48 * time.Hour)
-			p.cycles("cycle", true, true)
-			p.sees("b1", now(1, uuidOf(1)))
-		}, false},
-		{"the UUID from a second MAC", func(p *pxeDesk) { p.cycles("cycle", true, true); p.sees("b1", now(2, uuidOf(1)), now(1, uuidOf(1))) }, false},
-		{"the UUID from a second MAC at another booter", func(p *pxeDesk) {
-			p.sees("b2", now(2, swapped(uuidOf(1))))
-			time.Sleep(23 * time.Hour)
-			p.cycles("cycle", true, true)
-			p.sees("b1", now(1, uuidOf(1)))
-		}, false},
-		{"the UUID from a second MAC, a day ago", func(p *pxeDesk) {
-			p.sees("b2", now(2, uuidOf(1)))
-			time.Sleep(25 * time.Hour)
-			p.cycles("cycle", true, true)
-			p.sees("b1", now(1, uuidOf(1)))
-		}, true},
-		{"another UUID", func(p *pxeDesk) { p.cycles("cycle", true, true); p.sees("b1", now(1, uuidOf(2))) }, false},
-		{"no UUID", func(p *pxeDesk) { p.cycles("cycle", true, true); p.sees("b1", now(1, registration.ServerID{})) }, false},
-		{"first seen with another UUID", func(p *pxeDesk) {
-			p.cycles("cycle", true, true)
-			p.sees("b1", now(1, uuidOf(2)))
-			p.sees("b1", now(1, uuidOf(1)))
-		}, false},
-	} {
+	for _, tt := range proposals {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPXEDesk(t)
