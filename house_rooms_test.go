@@ -67,6 +67,7 @@ var (
 		{"github.com/danielgtaylor/huma/v2", []string{"cmd/internal/server"}},
 		{"github.com/prometheus/client_golang", []string{"cmd/internal/server", "cmd/internal/booting"}},
 		{"github.com/coder/websocket", []string{"cmd/internal"}},
+		{"github.com/xtaci/smux", []string{"cmd/internal/carry"}},
 		{"github.com/spf13/cobra", []string{"cmd/ingot", "cmd/ingotd", "cmd/internal"}},
 		{"github.com/itchyny/gojq", []string{"cmd/ingot", "cmd/internal"}},
 		{"sigs.k8s.io/yaml", []string{"cmd/ingot", "cmd/internal"}},

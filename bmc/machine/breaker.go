@@ -37,7 +37,8 @@ type breaker struct {
 	well    time.Time // its last answer; zero: none
 	until   time.Time // nobody is let through before; zero: closed
 	pause   time.Duration
-	probing bool // one operation finds out
+	probing bool   // one operation finds out
+	why     string // it did not answer the last time; free of passwords
 }
 
 // try reports whether an operation may begin, and whether it is the one that
@@ -67,7 +68,11 @@ func (b *breaker) closedTo(probe bool) error {
 
 func (b *breaker) dead() error {
 	after := max(time.Until(b.until), time.Second)
-	return &bmc.Error{Kind: bmc.Unreachable, Op: "reach the BMC", Sent: bmc.SentNo, After: after, Why: "it has not answered for a while, and is left alone", Err: errTurn}
+	why := "it has not answered for a while, and is left alone"
+	if b.why != "" {
+		why += "; the last time: " + b.why
+	}
+	return &bmc.Error{Kind: bmc.Unreachable, Op: "reach the BMC", Sent: bmc.SentNo, After: after, Why: why, Err: errTurn}
 }
 
 // told counts how an operation ended. It reports whether the breaker has opened
@@ -84,7 +89,7 @@ func (b *breaker) told(err error, probe bool) bool {
 	case answered:
 		b.failed, b.pause, b.until, b.well = 0, 0, time.Time{}, time.Now()
 	case silent:
-		b.failed++
+		b.failed, b.why = b.failed+1, whyOf(err)
 		if probe || !before && b.failed >= b.failures() {
 			b.open()
 		}
@@ -95,6 +100,12 @@ func (b *breaker) told(err error, probe bool) bool {
 		b.changed(b.key, after)
 	}
 	return after && !before
+}
+
+// whyOf is an error's reason.
+func whyOf(err error) string {
+	e, _ := errors.AsType[*bmc.Error](err)
+	return e.Why // told of typed errors alone
 }
 
 func (b *breaker) open() {

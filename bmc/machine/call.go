@@ -96,7 +96,7 @@ func (m *Machine) once(ctx context.Context, o op, f func(context.Context, *seat)
 	}
 	// Told also where a driver panics, so that the BMC is not left alone for ever.
 	verdict := error(errTurn)
-	defer func() { done(verdict) }()
+	defer func() { done(m.red.err(verdict)) }() // others with the BMC are told why
 	s, err := m.sit(ctx)
 	if err != nil {
 		verdict = typed(err, o)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -238,6 +239,20 @@ func TestBreaker(t *testing.T) {
 		}
 		if fmt.Sprint(said) != "[10.0.0.7:443 true 10.0.0.7:443 false]" {
 			t.Errorf("told %v", said)
+		}
+	})
+}
+
+// Who is refused is told what was wrong.
+func TestBreakerSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateOf(t, &machine.Gates{}, bmc.Limits{})
+		var err error
+		for range 10 {
+			err = fail(t, g, &bmc.Error{Kind: bmc.Unreachable, Op: "read", Sent: bmc.SentNo, Why: "no route to host"})
+		}
+		if e, ok := errors.AsType[*bmc.Error](err); !ok || e.Sent != bmc.SentNo || !strings.Contains(e.Why, "no route to host") || strings.Contains(e.Why, "the last time: it has") {
+			t.Errorf("%v", err)
 		}
 	})
 }

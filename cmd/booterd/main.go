@@ -25,7 +25,7 @@ func main() {
 		return (&net.ListenConfig{}).ListenPacket(ctx, network, address)
 	}
 	cmd := booteradmin.Command(booteradmin.World{
-		Outside: daemon.Outside{Now: time.Now, Entropy: rand.Reader, Listen: net.Listen, Dial: net.Dial, Packet: packet},
+		Outside: daemon.Outside{Now: time.Now, Entropy: rand.Reader, Listen: net.Listen, Dial: net.Dial, Packet: packet, DialBMC: new(net.Dialer).DialContext, Lookup: net.DefaultResolver.LookupNetIP},
 		Links:   daemon.Links, Addresses: net.InterfaceAddrs, System: daemon.Systemd,
 		Out: os.Stdout, Err: os.Stderr,
 	})

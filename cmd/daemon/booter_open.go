@@ -19,6 +19,7 @@ import (
 	"github.com/ingotmetal/ingot/booter/images"
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/booting"
+	"github.com/ingotmetal/ingot/cmd/internal/carry"
 	"github.com/ingotmetal/ingot/cmd/internal/config"
 	"github.com/ingotmetal/ingot/cmd/internal/pin"
 	"github.com/ingotmetal/ingot/cmd/internal/secrets"
@@ -81,6 +82,11 @@ func (h *Boothouse) fill(ctx context.Context, c BooterConfig, links []booter.Lin
 	}
 	if h.Enroll, err = client(c, c.Server.EnrollKey, out); err != nil {
 		return err
+	}
+	if len(c.Carry) > 0 {
+		if h.Carrier, err = carrier(c, out); err != nil {
+			return err
+		}
 	}
 	h.Desk = booting.NewDesk(h.place(c, links), h.images, key, out.Now)
 	return nil
@@ -201,18 +207,39 @@ func tokenKey(path string, out Outside) (bootscript.Key, error) {
 
 // client asks the control plane with the key in a file.
 func client(c BooterConfig, file string, out Outside) (*api.Client, error) {
-	p, err := pin.Parse(c.Server.Pin)
+	tr, secret, err := toServer(c, file, out)
 	if err != nil {
 		return nil, err
+	}
+	tr.ForceAttemptHTTP2 = true
+	return &api.Client{Base: "https://" + c.Server.Address, HTTP: &http.Client{Transport: tr}, Credential: api.Bearer(secret.Show), UserAgent: "booterd"}, nil
+}
+
+// carrier takes connections to BMCs for the control plane. Its line is a WebSocket, and
+// so HTTP/1.1.
+func carrier(c BooterConfig, out Outside) (*carry.Porter, error) {
+	tr, secret, err := toServer(c, c.Server.BooterKey, out)
+	if err != nil {
+		return nil, err
+	}
+	tr.TLSClientConfig.NextProtos = []string{"http/1.1"}
+	return &carry.Porter{Booter: c.Name, Server: "https://" + c.Server.Address, HTTP: &http.Client{Transport: tr}, Bearer: secret.Show,
+		Networks: c.Carry, Lookup: out.Lookup, Dial: out.DialBMC, Log: out.Log}, nil
+}
+
+// toServer is a way to the control plane, by its pin, and the key in a file.
+func toServer(c BooterConfig, file string, out Outside) (*http.Transport, keys.Secret, error) {
+	p, err := pin.Parse(c.Server.Pin)
+	if err != nil {
+		return nil, keys.Secret{}, err
 	}
 	secret, err := keyFile(file)
 	if err != nil {
-		return nil, err
+		return nil, keys.Secret{}, err
 	}
 	host, _, _ := net.SplitHostPort(c.Server.Address)
 	dial := func(_ context.Context, network, address string) (net.Conn, error) { return out.Dial(network, address) }
-	tr := &http.Transport{DialContext: dial, TLSClientConfig: pin.Client(pin.Trust{Pins: []pin.Pin{p}, Name: host}, out.Now), ForceAttemptHTTP2: true}
-	return &api.Client{Base: "https://" + c.Server.Address, HTTP: &http.Client{Transport: tr}, Credential: api.Bearer(secret.Show), UserAgent: "booterd"}, nil
+	return &http.Transport{DialContext: dial, TLSClientConfig: pin.Client(pin.Trust{Pins: []pin.Pin{p}, Name: host}, out.Now)}, secret, nil
 }
 
 // keyFile reads an API key from a file that is its owner's alone.

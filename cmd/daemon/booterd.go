@@ -16,6 +16,7 @@ import (
 	"github.com/ingotmetal/ingot/booter/tftp"
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/booting"
+	"github.com/ingotmetal/ingot/cmd/internal/carry"
 	"github.com/ingotmetal/ingot/cmd/internal/serve"
 	"github.com/ingotmetal/ingot/cmd/internal/sessions"
 )
@@ -31,9 +32,11 @@ type Booterd struct {
 	// Booter and Enroll are clients of the control plane with keys of the scopes
 	// booter and ur_enroll (SET-16).
 	Booter, Enroll *api.Client
-	Now            func() time.Time
-	Entropy        io.Reader // a cryptographic source
-	Log            *slog.Logger
+	// Carrier takes ingotd's connections to BMCs; nil: it takes none.
+	Carrier *carry.Porter
+	Now     func() time.Time
+	Entropy io.Reader // a cryptographic source
+	Log     *slog.Logger
 	// The sockets, which Run closes. Each but DHCP may be nil.
 	DHCP, PXE dhcp4.Conn
 	TFTP      net.PacketConn
@@ -64,6 +67,9 @@ func (b *Booterd) Run(ctx context.Context) error {
 	g.run(ctx, (&booting.Reporter{Client: b.Booter, Desk: b.Desk, Log: b.Log}).Run)
 	g.run(ctx, (&booting.Checker{Desk: b.Desk, Log: b.Log}).Run)
 	g.run(ctx, setups.Run)
+	if b.Carrier != nil {
+		g.run(ctx, b.Carrier.Run)
+	}
 	b.packets(ctx, g)
 	b.files(ctx, g)
 	b.sessions(ctx, g, setups)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ingotmetal/ingot/bmc"
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/carry"
 	"github.com/ingotmetal/ingot/cmd/internal/config"
 	"github.com/ingotmetal/ingot/cmd/internal/control"
 	"github.com/ingotmetal/ingot/cmd/internal/metal"
@@ -40,6 +41,7 @@ type (
 	Master   = secrets.Master
 	System   = serve.System
 	Driver   = bmc.Driver
+	Dialer   = func(ctx context.Context, network, address string) (net.Conn, error)
 )
 
 // Ingotd is the control plane of a site. Fields without a comment are required.
@@ -58,9 +60,12 @@ type Ingotd struct {
 	// Doers carry out what states want from the world, by verb (lifecycle.Needs).
 	// Of the verbs that nothing carries out, the count is shown.
 	Doers map[string]Doer
-	// Drivers speak to BMCs, each by its own name and its own dialer. With none the
-	// site has no agent: its BMCs are known, and not reached (MACH-6).
-	Drivers []Driver
+	// Drivers are those that speak to BMCs, each by its own name, all by the dialer
+	// that they are given. Nil: the site has no agent, and its BMCs are known and not
+	// reached (MACH-6).
+	Drivers func(Dialer) []Driver
+	// DialBMC connects to the BMCs that no booter carries for; required with Drivers.
+	DialBMC Dialer
 	// Resolvers and Broker are those of Secrets; without them BMCs have no
 	// credentials.
 	Resolvers Resolvers
@@ -89,6 +94,7 @@ type run struct {
 	metrics    *metrics.Metrics
 	live       *server.Live
 	agent      *metal.Site // nil: none
+	carriers   carry.Desk  // booters through which BMCs are reached
 }
 
 // Run serves the site until ctx ends, and then stops without a request cut short,

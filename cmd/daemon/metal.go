@@ -1,6 +1,9 @@
 package daemon
 
 import (
+	"context"
+	"net"
+
 	"github.com/ingotmetal/ingot/cmd/internal/control"
 	"github.com/ingotmetal/ingot/cmd/internal/metal"
 	"github.com/ingotmetal/ingot/cmd/internal/store"
@@ -9,10 +12,22 @@ import (
 
 // begetAgent makes ingotd the agent of its own site, where it has drivers and writes.
 func (r *run) begetAgent() {
-	if len(r.Drivers) == 0 || r.reads() {
+	if r.Drivers == nil || r.reads() {
 		return
 	}
-	r.agent = metal.New(metal.Config{Door: r.door, Drivers: r.Drivers, Secrets: r.Resolvers, Log: r.Log})
+	r.agent = metal.New(metal.Config{Door: r.door, Drivers: r.Drivers(r.toBMC), Secrets: r.Resolvers, Log: r.Log})
+}
+
+// toBMC connects to a BMC, through the booter that the configuration names for it.
+func (r *run) toBMC(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if booter := r.Config.BMC.By(host); booter != "" {
+		return r.carriers.Dial(ctx, booter, address)
+	}
+	return r.DialBMC(ctx, network, address)
 }
 
 // world is what the parts of the control plane know of a node.

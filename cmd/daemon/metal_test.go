@@ -63,6 +63,8 @@ type shop struct {
 	asked heard // all answers
 	op    *api.Client
 
+	change func(*shop, *daemon.Ingotd)
+
 	store store.Store // of the process that runs
 	stop  func()      // the process that runs
 	crash func()      // it: nothing that it does from now on is kept
@@ -71,10 +73,16 @@ type shop struct {
 // inShop runs fn with a site whose one BMC is staged so.
 func inShop(t *testing.T, named bmctest.Scene, fn func(*shop)) {
 	t.Helper()
+	inShopOf(t, named, func(*shop, *daemon.Ingotd) {}, fn)
+}
+
+// inShopOf is inShop with an ingotd that is changed before each of its lives.
+func inShopOf(t *testing.T, named bmctest.Scene, change func(*shop, *daemon.Ingotd), fn func(*shop)) {
+	t.Helper()
 	cryptotest.SetGlobalRandom(t, 7)
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s := &shop{t: t, disk: storetest.Disk{Name: "lab"}, sim: &bmctest.Simulator{}}
+		s := &shop{t: t, disk: storetest.Disk{Name: "lab"}, sim: &bmctest.Simulator{}, change: change}
 		s.net = simnet.New(1, simnet.Options{})
 		st, err := s.sim.Stage(t.Context(), named)
 		s.must(err)
@@ -113,7 +121,10 @@ func (s *shop) start() {
 		Log: slog.New(slog.NewJSONHandler(&s.said, nil)), Listeners: []daemon.Listener{{Listener: open}, {Listener: local{admin}}},
 		Credentials: func(net.Conn) (uint32, int32, bool) { return 0, 1, true }, Host: func(uint32) bool { return true },
 		Hashing: operators.Hashing{Cost: operators.Cost{Time: 1, Memory: 64, Threads: 1}},
-		Drivers: []daemon.Driver{redfish.Driver{Wire: wire.Options{Dial: s.sim.Dial}}}, Resolvers: s.rs, Broker: s.brk}
+		DialBMC: s.sim.Dial, Drivers: func(dial daemon.Dialer) []daemon.Driver {
+			return []daemon.Driver{redfish.Driver{Wire: wire.Options{Dial: dial}}}
+		}, Resolvers: s.rs, Broker: s.brk}
+	s.change(s, &d)
 	ctx, cancel := context.WithCancel(context.Background())
 	var ran sync.WaitGroup
 	ran.Go(func() { _ = d.Run(ctx) })

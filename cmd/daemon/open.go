@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,8 +33,12 @@ type Outside struct {
 	Dial    func(network, address string) (net.Conn, error)
 	// Packet opens a socket for packets; a booter alone needs it.
 	Packet func(ctx context.Context, network, address string) (net.PacketConn, error)
-	// Drivers speak to BMCs; ingotd alone uses them, and they dial by themselves.
-	Drivers []Driver
+	// Drivers are those that speak to BMCs, by a dialer; ingotd alone uses them.
+	Drivers func(Dialer) []Driver
+	// DialBMC connects to BMCs, for ingotd itself or, of a booter, for ingotd.
+	DialBMC Dialer
+	// Lookup resolves the names of BMCs that a booter connects to.
+	Lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	// Inherited are the sockets that the service manager holds for this process;
 	// where there are any, those of the configuration are not opened. May be nil.
 	Inherited func() ([]net.Listener, error)

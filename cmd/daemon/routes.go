@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/carry"
 	"github.com/ingotmetal/ingot/cmd/internal/serve"
 	"github.com/ingotmetal/ingot/cmd/internal/server"
 	"github.com/ingotmetal/ingot/cmd/internal/server/httpop"
@@ -33,6 +34,9 @@ func (r *run) routes(mux *http.ServeMux, srv *server.Server) http.Handler {
 		scrape.ServeHTTP(w, req)
 	})
 	mux.Handle(sessions.Path, r.live)
+	if r.agent != nil {
+		mux.Handle(carry.Path, srv.Carry(&r.carriers))
+	}
 	mux.Handle("/", httpop.NotFound())
 	return httpop.Plain(mux)
 }

@@ -25,12 +25,17 @@ import (
 // handshake costs a BMC more than a connection that waits.
 const keep = 2 * time.Minute
 
+// drivers are all that this program has.
+func drivers(dial daemon.Dialer) []daemon.Driver {
+	return []daemon.Driver{redfish.Driver{Wire: wire.Options{Dial: dial, Idle: keep}}}
+}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cmd := admin.Command(admin.World{
 		Outside: daemon.Outside{Now: time.Now, Entropy: rand.Reader, Listen: net.Listen, Dial: net.Dial, Inherited: activation.Listeners,
-			Drivers: []daemon.Driver{redfish.Driver{Wire: wire.Options{Dial: new(net.Dialer).DialContext, Idle: keep}}}},
+			DialBMC: new(net.Dialer).DialContext, Drivers: drivers},
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 	})
 	if err := cmd.ExecuteContext(ctx); err != nil {

@@ -50,7 +50,7 @@ func (t *tool) serve(cmd *cobra.Command, c daemon.Config, site *daemon.Site, out
 	}
 	d := daemon.Ingotd{Version: Version, Config: c, Store: site.Store, Master: site.Master, Now: out.Now, Entropy: out.Entropy, Log: out.Log,
 		Listeners: listeners, Credentials: daemon.Credentials, Host: daemon.OnHost, Backup: site.Backup(), Stats: site.Stats(), Certificate: site.CertificateEnd, System: daemon.Systemd(),
-		Drivers: out.Drivers, Resolvers: resolvers, Broker: broker}
+		Drivers: out.Drivers, DialBMC: out.DialBMC, Resolvers: resolvers, Broker: broker}
 	if c.Metrics.Address != "" {
 		var l net.Listener
 		if l, err = out.Listen("tcp", c.Metrics.Address); err != nil {

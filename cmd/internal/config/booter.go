@@ -17,17 +17,18 @@ var (
 
 // A Booter is one file of booterd.
 type Booter struct {
-	Name       string       `json:"name,omitzero" doc:"of this booter at the control plane, 1-128 of A-Z, a-z, 0-9, '.', '_', ':' and '-'"`
-	State      string       `json:"state,omitzero" doc:"folder for everything that must last: what is known of the site, keys; local disk, mode 0700"`
-	Server     Server       `json:"server,omitzero" doc:"the control plane"`
-	Address    netip.Addr   `json:"address,omitzero" doc:"own IPv4 address on the admin network, by which machines reach TFTP, HTTP and sessions; required"`
-	Interfaces []string     `json:"interfaces,omitzero" doc:"names of the interfaces on which DHCP is answered to machines that are not behind a relay; default none"`
-	DHCP       DHCP         `json:"dhcp,omitzero" doc:"how DHCP is answered"`
-	Images     string       `json:"images,omitzero" doc:"folder of staged images (ingot image stage); default images in state"`
-	Loader     string       `json:"loader,omitzero" doc:"image with the first boot programs, such as iPXE's"`
-	Listen     BooterListen `json:"listen,omitzero" doc:"ports and sockets; of an address that is left out the host is every interface"`
-	Log        Log          `json:"log,omitzero" doc:"what booterd writes to standard error"`
-	Metrics    string       `json:"metrics,omitzero" doc:"own address host:port for Prometheus, plain HTTP, no authentication: keep it on an inner network; default none, the Unix socket always serves /metrics"`
+	Name       string         `json:"name,omitzero" doc:"of this booter at the control plane, 1-128 of A-Z, a-z, 0-9, '.', '_', ':' and '-'"`
+	State      string         `json:"state,omitzero" doc:"folder for everything that must last: what is known of the site, keys; local disk, mode 0700"`
+	Server     Server         `json:"server,omitzero" doc:"the control plane"`
+	Address    netip.Addr     `json:"address,omitzero" doc:"own IPv4 address on the admin network, by which machines reach TFTP, HTTP and sessions; required"`
+	Interfaces []string       `json:"interfaces,omitzero" doc:"names of the interfaces on which DHCP is answered to machines that are not behind a relay; default none"`
+	DHCP       DHCP           `json:"dhcp,omitzero" doc:"how DHCP is answered"`
+	Images     string         `json:"images,omitzero" doc:"folder of staged images (ingot image stage); default images in state"`
+	Loader     string         `json:"loader,omitzero" doc:"image with the first boot programs, such as iPXE's"`
+	Carry      []netip.Prefix `json:"carry,omitzero" doc:"networks of BMCs to which ingotd may connect through this booter, where its own configuration says so (bmc.through); default none"`
+	Listen     BooterListen   `json:"listen,omitzero" doc:"ports and sockets; of an address that is left out the host is every interface"`
+	Log        Log            `json:"log,omitzero" doc:"what booterd writes to standard error"`
+	Metrics    string         `json:"metrics,omitzero" doc:"own address host:port for Prometheus, plain HTTP, no authentication: keep it on an inner network; default none, the Unix socket always serves /metrics"`
 }
 
 // Server says where the control plane is and with which keys this booter asks it.
@@ -103,6 +104,9 @@ func (b Booter) faults() []*Invalid {
 	j.between("dhcp.per_second", b.DHCP.PerSecond, 10, 1_000_000)
 	for i, a := range b.DHCP.DNS {
 		j.want(a.Is4(), item("dhcp.dns", i), "want an IPv4 address")
+	}
+	for i, p := range b.Carry {
+		j.want(p.IsValid() && p == p.Masked(), item("carry", i), "want an address prefix with no bits set after its length, such as 10.9.0.0/16")
 	}
 	for _, l := range []struct{ path, value string }{{"listen.dhcp", b.Listen.DHCP}, {"listen.tftp", b.Listen.TFTP}, {"listen.http", b.Listen.HTTP}, {"listen.session", b.Listen.Session}} {
 		j.want(isAddress(l.value), l.path, "want host:port, such as :67")

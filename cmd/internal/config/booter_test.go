@@ -97,6 +97,7 @@ dhcp: {proxy: true, u_boot: true, chain_class: ingot, ask_pxe: true, dns: [192.0
 images: /img
 loader: ipxe-2
 listen: {dhcp: ":6767", pxe: none, tftp: ":6969", http: "192.0.2.2:80", session: ":1", unix: none}
+carry: [10.9.0.0/16, "2001:db8::/32"]
 log: {level: debug, format: json}
 metrics: "127.0.0.1:9470"
 `

@@ -23,6 +23,7 @@ type Config struct {
 	Retention      Retention      `json:"retention,omitzero" doc:"how long rows of the log stay in the store before they are sealed into segments"`
 	Backup         Backup         `json:"backup,omitzero" doc:"who can open the backups"`
 	Secrets        Secrets        `json:"secrets,omitzero" doc:"where the credentials of BMCs are, which are named as secret:// references (PROV-9)"`
+	BMC            BMC            `json:"bmc,omitzero" doc:"how the BMCs of machines are reached"`
 	TrustedProxies []netip.Prefix `json:"trusted_proxies,omitzero" doc:"prefixes of the proxies whose X-Forwarded-For is believed; from anybody else it is ignored"`
 }
 

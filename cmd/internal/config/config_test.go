@@ -100,6 +100,7 @@ limits: {connections: 100, per_source: 10, streams: 5, body: 0x1000}
 retention: {age: 36h, rows: 5, segments: /seg}
 backup: {recipients: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]}
 secrets: {roots: [/etc/ingot/bmc, /mnt/bmc], env_prefix: SITE_, store: /mnt/s.age, identity_file: /etc/ingot/s.key}
+bmc: {through: ["10.9.0.0/16=rack-7-a", ".bmc.example=rack-8"]}
 trusted_proxies: [10.0.0.0/8, "2001:db8::/32"]
 `
 
@@ -140,7 +141,7 @@ func TestFaultsHaveLineFieldAndAdvice(t *testing.T) {
 		"site: a\n---\nsite: b":                     "f:2: holds more than one YAML document; keep one",
 		"- a":                                       "f:1: want fields, each as name: value",
 		"site: a\nsite: b":                          "f:2: site: is given twice, first on line 1",
-		"sites: a":                                  "f:1: sites: is no field here; did you mean site? (known here: site, owner, state, store, listen, tls, log, metrics, limits, retention, backup, secrets, trusted_proxies)",
+		"sites: a":                                  "f:1: sites: is no field here; did you mean site? (known here: site, owner, state, store, listen, tls, log, metrics, limits, retention, backup, secrets, bmc, trusted_proxies)",
 		"store:\n  postgres:\n    dsn: x":           "f:3: store.postgres.dsn: is no field here; did you mean store.postgres.dsn_file? (known here: dsn_file, schema, reader)",
 		"unix: /x":                                  "f:1: unix: is no field here; there is listen.unix (known here: site,",
 		"site: 7":                                   "f:1: site: want a string; put quotes around it if it reads as something else",
@@ -174,6 +175,11 @@ func TestFaultsHaveLineFieldAndAdvice(t *testing.T) {
 		"secrets: {store: s.age}":                   "f:1: secrets.store: want an absolute path",
 		"secrets: {store: /s, identity_file: /s}":   "f:1: secrets.identity_file: want another file than secrets.store",
 		"secrets: {store: none, identity_file: /s}": "f:1: secrets.identity_file: is for secrets.store",
+		"bmc: {through: [10.9.0.0/16]}":             "f:1: bmc.through[0]: want a network or domain and a booter",
+		"bmc: {through: [10.9.0.1/16=b]}":           "f:1: bmc.through[0]: want a network or domain and a booter",
+		"bmc: {through: [bmc.example=b]}":           "f:1: bmc.through[0]: want a network or domain and a booter",
+		"bmc: {through: [.=b]}":                     "f:1: bmc.through[0]: want a network or domain and a booter",
+		"bmc: {through: [\".bmc.example=a b\"]}":    "f:1: bmc.through[0]: want a network or domain and a booter",
 		"site: Rack":                                "f:1: site: want 1-63 of a-z, 0-9 and the hyphen",
 		"owner: \"\\u00e9\"":                        "f:1: owner: want 1-128 of",
 	} {

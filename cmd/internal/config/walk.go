@@ -169,6 +169,8 @@ func wanted(t reflect.Type) string {
 		return "an address prefix such as 10.0.0.0/8"
 	case reflect.TypeFor[netip.Addr]():
 		return "an address such as 192.0.2.2"
+	case reflect.TypeFor[Through]():
+		return "a network or domain and a booter, such as 10.9.0.0/16=rack-7-a or .bmc.example.net=rack-7-a"
 	}
 	switch t.Kind() {
 	case reflect.Bool:

@@ -112,6 +112,7 @@ func (l *Lab) unix(socket string) *http.Client {
 
 func (l *Lab) startPlane(ctx context.Context) error {
 	c := config.Config{Site: "lab", State: filepath.Join(l.Dir, "ingotd")}
+	c.BMC.Through = []config.Through{{Network: bmcs(), Booter: booterName}}
 	c.Listen.TCP, c.Listen.Unix = []string{booth + ":8443"}, filepath.Join(l.Dir, "ingotd.sock")
 	p, err := l.program("ingotd", c, c.Listen.Unix)
 	if err != nil {
@@ -131,6 +132,11 @@ func (l *Lab) signIn(ctx context.Context) (err error) {
 	return err
 }
 
+const booterName = "booter-1"
+
+// bmcs is the network of BMCs, which ingotd reaches through the booter.
+func bmcs() netip.Prefix { return netip.PrefixFrom(netip.MustParseAddr(booth), 32) }
+
 func (l *Lab) policy(ctx context.Context) error { return l.setPolicy(ctx, "enroll") }
 
 // setPolicy opens the site to machines, which enroll with an image.
@@ -148,7 +154,7 @@ func (l *Lab) key(ctx context.Context, scope string) (string, error) {
 }
 
 func (l *Lab) startBooter(ctx context.Context) (err error) {
-	c := config.Booter{Name: "booter-1", State: filepath.Join(l.Dir, "booterd"), Address: netip.MustParseAddr(booth), Images: l.Images, Interfaces: []string{bridge}}
+	c := config.Booter{Name: booterName, Carry: []netip.Prefix{bmcs()}, State: filepath.Join(l.Dir, "booterd"), Address: netip.MustParseAddr(booth), Images: l.Images, Interfaces: []string{bridge}}
 	c.Server = config.Server{Address: booth + ":8443", Pin: l.pin}
 	c.Listen.Unix = filepath.Join(l.Dir, "booterd.sock")
 	if c.Server.BooterKey, err = l.key(ctx, "booter"); err != nil {

@@ -1,0 +1,102 @@
+package carry
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/xtaci/smux"
+)
+
+// The answers of a booter; what follows refused is why.
+const (
+	connected = "connected"
+	refused   = "refused: "
+)
+
+// A Desk is ingotd's side: booters come to it with [Desk.Serve], and drivers dial with
+// [Desk.Dial]. The zero Desk is ready. It is safe for concurrent use.
+type Desk struct {
+	mu      sync.Mutex
+	booters map[string]*smux.Session
+}
+
+// Serve lets a booter carry over conn until ctx ends or the line does, and closes conn.
+// Another line of the same booter takes the place of this one, which then ends: it is the
+// newer that lives where a network was cut.
+func (d *Desk) Serve(ctx context.Context, booter string, conn io.ReadWriteCloser) error {
+	s, err := smux.Client(conn, rhythm())
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	d.mu.Lock()
+	if d.booters == nil {
+		d.booters = map[string]*smux.Session{}
+	}
+	old := d.booters[booter]
+	d.booters[booter] = s
+	d.mu.Unlock()
+	if old != nil {
+		_ = old.Close()
+	}
+	select {
+	case <-ctx.Done():
+	case <-s.CloseChan():
+	}
+	d.mu.Lock()
+	if d.booters[booter] == s {
+		delete(d.booters, booter)
+	}
+	d.mu.Unlock()
+	_ = s.Close() // closed already where the line ended
+	return context.Cause(ctx)
+}
+
+// Carries reports whether a booter is connected.
+func (d *Desk) Carries(booter string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.booters[booter] != nil
+}
+
+// Dial connects to address, host:port, through a booter. The error is an [*Absent], a
+// [*NotCarried], or ctx's.
+func (d *Desk) Dial(ctx context.Context, booter, address string) (net.Conn, error) {
+	d.mu.Lock()
+	s := d.booters[booter]
+	d.mu.Unlock()
+	if s == nil {
+		return nil, &Absent{booter}
+	}
+	st, err := s.OpenStream()
+	if err != nil {
+		return nil, &Absent{booter}
+	}
+	calm := context.AfterFunc(ctx, func() { _ = st.SetDeadline(time.Unix(1, 0)) })
+	answer, err := connect(st, address)
+	switch why, no := strings.CutPrefix(answer, refused); {
+	case !calm():
+		err = context.Cause(ctx)
+	case err != nil:
+		err = &NotCarried{booter, address, err.Error()}
+	case no:
+		err = &NotCarried{booter, address, plain(why)}
+	case answer != connected:
+		err = &NotCarried{booter, address, "it speaks another protocol"}
+	default:
+		return st, nil
+	}
+	_ = st.Close()
+	return nil, err
+}
+
+func connect(st *smux.Stream, address string) (string, error) {
+	if _, err := io.WriteString(st, address+"\n"); err != nil {
+		return "", err
+	}
+	return readLine(st)
+}
