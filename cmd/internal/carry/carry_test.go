@@ -231,6 +231,28 @@ func TestNewerLineTakesOver(t *testing.T) {
 	})
 }
 
+// Two booters of one name take turns more and more seldom, not every moment.
+func TestTwoOfOneName(t *testing.T) {
+	inYard(t, nil, func(y *yard) {
+		var lines atomic.Int64
+		other := *y.porter
+		other.Bearer = func() string {
+			lines.Add(1)
+			return "a key"
+		}
+		ctx, cancel := context.WithTimeout(y.Context(), 10*time.Minute)
+		defer cancel()
+		other.Run(ctx)
+		if n := lines.Load(); n > 60 {
+			y.Errorf("%d lines in ten minutes", n)
+		}
+		time.Sleep(time.Minute)
+		if err := alive(y); err != nil {
+			y.Error(err)
+		}
+	})
+}
+
 // What a caller gives up is given up at once, whatever the booter waits for.
 func TestGivenUp(t *testing.T) {
 	inYard(t, func(p *Porter) {

@@ -36,7 +36,8 @@ type Porter struct {
 	Most     int // connections at a time; default 16,384
 }
 
-// The pause after a line that ended, doubling while none is opened.
+// The pause after a line that ended, doubling while none lasts longer than it: two
+// booters of one name take turns, and more and more seldom.
 const (
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
@@ -46,11 +47,12 @@ const (
 // it returns.
 func (p *Porter) Run(ctx context.Context) {
 	for retry := firstRetry; ; {
-		opened, err := p.line(ctx)
+		began := time.Now()
+		err := p.line(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if opened {
+		if time.Since(began) > lastRetry {
 			retry = firstRetry
 		}
 		p.Log.Warn("no connections to BMCs are carried for the control plane", "error", err, "retry", retry.String())
@@ -62,17 +64,17 @@ func (p *Porter) Run(ctx context.Context) {
 }
 
 // line opens the line and serves it to its end.
-func (p *Porter) line(ctx context.Context) (opened bool, err error) {
+func (p *Porter) line(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ws, err := p.open(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	conn := websocket.NetConn(ctx, ws, websocket.MessageBinary)
 	s, err := smux.Server(conn, rhythm())
 	if err != nil {
-		return false, errors.Join(err, conn.Close())
+		return errors.Join(err, conn.Close())
 	}
 	p.Log.Info("connections to BMCs are carried for the control plane", "networks", p.Networks)
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
@@ -83,7 +85,7 @@ func (p *Porter) line(ctx context.Context) (opened bool, err error) {
 	for {
 		st, err := s.AcceptStream()
 		if err != nil {
-			return true, errors.Join(err, s.Close())
+			return errors.Join(err, s.Close())
 		}
 		select {
 		case room <- struct{}{}:
