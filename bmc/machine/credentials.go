@@ -2,8 +2,11 @@ package machine
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ingotmetal/ingot/bmc"
 )
@@ -16,10 +19,12 @@ var errLatched = errors.New("machine: the credentials were refused before")
 type keyring struct {
 	source bmc.CredentialSource
 	redact *redactor
+	shared *refusals // of all machines behind the BMC
 
 	mu      sync.Mutex
 	version string     // given last
 	given   bool       // one was
+	print   imprint    // of what was given last
 	refusal *bmc.Error // of that version; nil: none
 }
 
@@ -35,7 +40,10 @@ func (k *keyring) Credentials(ctx context.Context) (bmc.Credentials, error) {
 	if k.refusal != nil && c.Version == k.version {
 		return bmc.Credentials{}, latched(k.refusal)
 	}
-	k.version, k.given, k.refusal = c.Version, true, nil
+	k.version, k.given, k.print, k.refusal = c.Version, true, imprintOf(c), nil
+	if k.refusal = k.shared.of(k.print); k.refusal != nil {
+		return bmc.Credentials{}, latched(k.refusal)
+	}
 	return c, nil
 }
 
@@ -63,7 +71,55 @@ func (k *keyring) refused(ctx context.Context, why *bmc.Error) bool {
 		k.version = now
 	}
 	k.refusal = why
+	if k.given {
+		k.shared.note(k.print, why)
+	}
 	return true
+}
+
+// An imprint tells credentials apart without holding them.
+type imprint [sha256.Size]byte
+
+func imprintOf(c bmc.Credentials) imprint {
+	return sha256.Sum256(fmt.Appendf(nil, "%d %d %s %s %s", len(c.Username), len(c.Version), c.Username, c.Version, c.Password.Show()))
+}
+
+// What one BMC has refused is remembered for the machines behind it: so much, and so
+// long. Over that it begins anew. A machine's own refusal stands until its credentials
+// change; one that is made later may try again, since the BMC's may have changed.
+const (
+	maxRefusals = 64
+	sharedFor   = 10 * time.Minute
+)
+
+// refusals are what a BMC has refused: an account is one for all machines behind it,
+// and it counts their failures together. It is safe for concurrent use.
+type refusals struct {
+	mu  sync.Mutex
+	all map[imprint]refusal
+}
+
+type refusal struct {
+	why *bmc.Error
+	at  time.Time
+}
+
+func (r *refusals) of(p imprint) *bmc.Error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known, ok := r.all[p]; ok && time.Since(known.at) < sharedFor {
+		return known.why
+	}
+	return nil
+}
+
+func (r *refusals) note(p imprint, why *bmc.Error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil || len(r.all) >= maxRefusals {
+		r.all = map[imprint]refusal{}
+	}
+	r.all[p] = refusal{why, time.Now()}
 }
 
 // versionNow is the version that the source has, where it says one.

@@ -18,6 +18,7 @@ type Gate struct {
 	interval time.Duration
 	breaker  *breaker
 	door     door
+	refused  refusals
 
 	mu      sync.Mutex
 	free    int

@@ -71,7 +71,7 @@ func New(c Config) (*Machine, error) {
 		c.Metrics = mute{}
 	}
 	m := &Machine{c: c, gate: gate, red: &redactor{}, one: make(chan struct{}, 1), quit: make(chan struct{})}
-	m.keys = &keyring{source: c.Credentials, redact: m.red}
+	m.keys = &keyring{source: c.Credentials, redact: m.red, shared: &gate.refused}
 	m.one <- struct{}{}
 	return m, nil
 }

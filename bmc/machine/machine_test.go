@@ -201,6 +201,41 @@ func TestRefusedCredentialsLatch(t *testing.T) {
 	}
 }
 
+// Machines behind one BMC share its account: a password that was refused for one is not
+// tried for another, until it is another.
+func TestRefusedCredentialsAreSharedByBMC(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, v, gates := &fake{password: "right"}, newVault("wrong"), &machine.Gates{}
+		var all []*machine.Machine
+		for _, system := range []string{"1", "2", "3", "4"} {
+			c := machine.Config{Driver: f, Credentials: v, Gates: gates}
+			c.Endpoint = bmc.Endpoint{URL: "https://10.0.0.7", System: system}
+			all = append(all, open(t, c))
+		}
+		for range 3 {
+			for i, m := range all {
+				if _, err := m.ReadPower(t.Context()); kindOf(err) != bmc.Auth {
+					t.Errorf("machine %d: %v", i, err)
+				}
+			}
+		}
+		if n := f.count("login"); n != 1 {
+			t.Errorf("%d logins with a wrong password", n)
+		}
+		time.Sleep(10 * time.Minute)
+		late := open(t, machine.Config{Driver: f, Credentials: v, Gates: gates})
+		if _, err := late.ReadPower(t.Context()); kindOf(err) != bmc.Auth || f.count("login") != 2 {
+			t.Errorf("a machine that is made later: %v, %d logins", err, f.count("login"))
+		}
+		v.change("right", "2")
+		for i, m := range all {
+			if _, err := m.ReadPower(t.Context()); err != nil {
+				t.Errorf("machine %d with other credentials: %v", i, err)
+			}
+		}
+	})
+}
+
 // A session whose credentials were changed meanwhile is opened once more, with
 // the new ones.
 func TestSessionIsReopenedOnce(t *testing.T) {
