@@ -52,6 +52,8 @@ type Course struct {
 	tried    bool      // something was sent, whatever came of it
 	sent     bool      // in this leg, and not refused
 	doubted  time.Time // when an answer to it was lost; zero: none was
+	stirs    time.Time // up to then an earlier request may still start the machine
+	stirring bool      // at the last read, so that off is no proof
 
 	done   bool
 	err    error
@@ -101,6 +103,11 @@ func Begin(v Verb, p *Probed, patience Patience, now time.Time) (*Course, error)
 	return c, nil
 }
 
+// Stirs tells that an earlier request may still start the machine, up to until. What
+// reads off before then is not taken for off: it is forced off all the same, or waited
+// for where the verb does not force.
+func (c *Course) Stirs(until time.Time) { c.stirs = until }
+
 // enter begins the first leg of those that are left.
 func (c *Course) enter(now time.Time) {
 	l := c.legs[0]
@@ -142,7 +149,7 @@ func (c *Course) due() bool {
 	case l.reach == On:
 		return !o.Runs() && !moving
 	case l.reach == Off:
-		return !o.Idle() && (l.forces || !moving)
+		return l.forces && (c.stirring || !o.Idle()) || !o.Idle() && !moving
 	}
 	return !moving
 }
@@ -159,11 +166,15 @@ func (c *Course) Saw(o PowerObservation, now time.Time) {
 		return
 	}
 	c.looked, c.confirm = true, c.confirm.See(o)
+	if o.Runs() {
+		c.stirs = time.Time{} // it has come
+	}
+	c.stirring = now.Before(c.stirs)
 	switch l := c.legs[0]; {
 	case l.needs && !c.result.Changed && o.Without():
 		c.fail(&Error{Kind: Conflict, Sent: SentNo, State: Off, Why: "it needs a machine that runs", Do: "turn it on, or cycle it"})
 		return
-	case l.reach == On && o.Runs(), l.reach == Off && c.confirm.Off():
+	case l.reach == On && o.Runs(), l.reach == Off && c.confirm.Off() && !c.stirring:
 		c.arrive(now)
 		return
 	case !c.doubted.IsZero() && now.Sub(c.doubted) >= c.patience.Resend:
@@ -271,6 +282,9 @@ func (c *Course) accepted(r Receipt, now time.Time) {
 	c.sent, c.doubted = true, time.Time{}
 	c.confirm = Confirm{Since: now}
 	c.ready = now
+	if c.legs[0].forces {
+		c.stirs, c.stirring = time.Time{}, false // what came after it counts
+	}
 }
 
 // arrive ends a leg that has reached its state.

@@ -55,7 +55,11 @@ func (m *Machine) Poll(ctx context.Context) (bmc.PowerObservation, error) {
 
 func (m *Machine) readPower(ctx context.Context, attempts int) (bmc.PowerObservation, error) {
 	o := op{name: "read power", read: true, attempts: attempts, timeout: m.c.Retry.read()}
-	return ask(ctx, m, o, func(ctx context.Context, p bmc.Power) (bmc.PowerObservation, error) { return p.ReadPower(ctx) })
+	seen, err := ask(ctx, m, o, func(ctx context.Context, p bmc.Power) (bmc.PowerObservation, error) { return p.ReadPower(ctx) })
+	if err == nil && seen.Runs() {
+		m.gate.stirs.came(m.c.Endpoint.System, seen.Began)
+	}
+	return seen, err
 }
 
 // BootTargets lists what the machine can be told to boot.

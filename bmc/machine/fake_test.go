@@ -167,6 +167,8 @@ func (s *session) SendPower(ctx context.Context, a bmc.Action) (bmc.Receipt, err
 		switch {
 		case a == bmc.SendOn && !f.on:
 			f.changes = time.Now().Add(f.onAfter)
+		case a == bmc.SendOff && !f.on:
+			f.changes = time.Time{} // it comes no more
 		case f.on && (a == bmc.SendOff || a == bmc.SendGraceful && !f.stubborn):
 			f.changes = time.Now().Add(f.offAfter)
 		}

@@ -19,6 +19,7 @@ type Gate struct {
 	breaker  *breaker
 	door     door
 	refused  refusals
+	stirs    stirs
 
 	mu      sync.Mutex
 	free    int
@@ -43,6 +44,8 @@ func newGate(key string, l bmc.Limits, b *breaker) *Gate {
 // Enter waits for the turn of a request. The error is a [*bmc.Error] of kind
 // [bmc.Unreachable] with nothing sent: ctx ended, or the BMC is taken for dead.
 func (g *Gate) Enter(ctx context.Context) (leave func(), err error) {
+	ctx, cancel := turn(ctx)
+	defer cancel()
 	if err := ctx.Err(); err != nil {
 		return nil, noTurn(ctx)
 	}

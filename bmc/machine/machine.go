@@ -40,6 +40,7 @@ type Machine struct {
 	held    *seat
 	running *running
 	closed  bool
+	gone    bool // no session is kept any more
 }
 
 // New checks the configuration. It reaches no network; the session is opened by
@@ -103,7 +104,7 @@ func (m *Machine) Close(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	s := m.held
-	m.held = nil
+	m.held, m.gone = nil, true
 	m.mu.Unlock()
 	if m.c.Idle != nil {
 		m.c.Idle.forget(m)

@@ -1,12 +1,16 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
 
 	"github.com/ingotmetal/ingot/bmc"
 )
+
+// reach is how long a start may take by default, as that of [bmc.Patience].
+const reach = 3 * time.Minute
 
 // A running is a verb under way.
 type running struct {
@@ -93,6 +97,9 @@ func (m *Machine) course(ctx context.Context, r *running, id string, until time.
 		if err == nil {
 			c, err = bmc.Begin(r.verb, p, m.c.Patience, asked)
 		}
+		if err == nil {
+			c.Stirs(m.gate.stirs.until(m.c.Endpoint.System))
+		}
 		return err
 	})
 	if err != nil {
@@ -117,7 +124,11 @@ func (m *Machine) course(ctx context.Context, r *running, id string, until time.
 				return m.cut(ctx, r, c)
 			}
 		}
-		m.move(ctx, c, move)
+		within := ctx
+		if result, _ := c.Result(); move.Do == bmc.MoveSend && !result.Changed && !until.IsZero() {
+			within = startsBy(ctx, until)
+		}
+		m.move(within, c, move)
 	}
 	result, err = c.Result()
 	return result, m.red.err(err)
@@ -148,8 +159,14 @@ func (m *Machine) move(ctx context.Context, c *bmc.Course, move bmc.Move) {
 		}
 		return
 	}
+	if move.Send == bmc.SendOn || move.Send == bmc.SendReset {
+		m.gate.stirs.note(m.c.Endpoint.System, cmp.Or(max(0, m.c.Patience.Reach), reach))
+	}
 	o := op{name: "send " + string(move.Send), attempts: 1}
 	receipt, err := ask(ctx, m, o, func(ctx context.Context, p bmc.Power) (bmc.Receipt, error) { return p.SendPower(ctx, move.Send) })
+	if err == nil && move.Send == bmc.SendOff {
+		m.gate.stirs.came(m.c.Endpoint.System, time.Now()) // or never will
+	}
 	c.Answered(receipt, err, time.Now())
 }
 
@@ -218,10 +235,7 @@ func (m *Machine) Resume(ctx context.Context, e Entry) (bmc.Result, error) {
 func (m *Machine) ConfirmOff(ctx context.Context, since time.Time) (bmc.PowerObservation, error) {
 	const name = "confirm off"
 	c := bmc.Confirm{Since: since}
-	reach, poll := m.c.Patience.Reach, max(m.c.Patience.Poll, bmc.ConfirmGap)
-	if reach <= 0 {
-		reach = 3 * time.Minute
-	}
+	reach, poll := cmp.Or(max(0, m.c.Patience.Reach), reach), max(m.c.Patience.Poll, bmc.ConfirmGap)
 	for began := time.Now(); ; {
 		o, err := m.ReadPower(ctx)
 		if err != nil {
@@ -229,7 +243,7 @@ func (m *Machine) ConfirmOff(ctx context.Context, since time.Time) (bmc.PowerObs
 		}
 		c = c.See(o)
 		switch {
-		case c.Off():
+		case c.Off() && !time.Now().Before(m.gate.stirs.until(m.c.Endpoint.System)):
 			return o, nil
 		case o.Runs():
 			return o, &bmc.Error{Kind: bmc.Conflict, Op: name, Sent: bmc.SentYes, State: bmc.On, Why: "the machine runs", Do: "turn it off"}

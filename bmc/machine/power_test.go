@@ -306,6 +306,85 @@ func TestPowerUnsupported(t *testing.T) {
 	})
 }
 
+// A machine that was told to start and is not there yet is off to every read. Off is
+// forced all the same, whether off takes over or comes after a caller who went, and the
+// machine stays off; a proof without a request waits.
+func TestOffAfterAStartThatIsUnderWay(t *testing.T) {
+	for name, goes := range map[string]bool{"off takes over": false, "its caller went": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fake{onAfter: 40 * time.Second}
+				gates := &machine.Gates{}
+				m := open(t, machine.Config{Driver: f, Gates: gates})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var on sync.WaitGroup
+				on.Go(func() { _, _ = m.Power(ctx, bmc.TurnOn, "") })
+				time.Sleep(5 * time.Second)
+				if goes {
+					cancel()
+					on.Wait()
+				}
+				if goes {
+					m = open(t, machine.Config{Driver: f, Gates: gates}) // of a row that changed
+				}
+				r, err := m.Power(t.Context(), bmc.TurnOff, "")
+				if err != nil || !r.Changed || r.Last.State != bmc.Off {
+					t.Errorf("%+v, %v", r, err)
+				}
+				on.Wait()
+				time.Sleep(5 * time.Minute)
+				if o, err := m.ReadPower(t.Context()); err != nil || o.State != bmc.Off {
+					t.Errorf("it was proved off, and is %s, %v", o.State, err)
+				}
+				if r, err := m.Power(t.Context(), bmc.TurnOff, ""); err != nil || r.Changed {
+					t.Errorf("off again: %+v, %v", r, err)
+				}
+			})
+		})
+	}
+}
+
+// While a start is under way nothing proves that the machine is off.
+func TestNoProofWhileItStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{onAfter: 40 * time.Second}
+		m := open(t, machine.Config{Driver: f})
+		var on sync.WaitGroup
+		on.Go(func() { _, _ = m.Power(t.Context(), bmc.TurnOn, "") })
+		time.Sleep(5 * time.Second)
+		if _, err := m.ConfirmOff(t.Context(), time.Now()); kindOf(err) != bmc.Conflict {
+			t.Errorf("%v", err)
+		}
+		on.Wait()
+	})
+}
+
+// A command that waits for its turn until its time is over is not sent.
+func TestNothingIsSentTooLateByTheGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{on: true, latency: 10 * time.Second}
+		gates := &machine.Gates{Limits: bmc.Limits{Concurrent: 1}}
+		m := open(t, machine.Config{Driver: f, Gates: gates})
+		if _, err := m.ReadPower(t.Context()); err != nil { // it is logged in
+			t.Fatal(err)
+		}
+		var others sync.WaitGroup
+		until := time.Now().Add(15 * time.Second)
+		for i := range 4 {
+			c := machine.Config{Driver: f, Gates: gates}
+			c.Endpoint = bmc.Endpoint{URL: "https://10.0.0.7", System: fmt.Sprint(i)}
+			other := open(t, c)
+			others.Go(func() { _, _ = other.ReadPower(t.Context()) })
+		}
+		_, err := m.PowerBefore(t.Context(), bmc.Reset, "r", until)
+		if e, _ := asError(err); e == nil || e.Sent != bmc.SentNo || len(f.sent()) > 0 {
+			t.Errorf("%v, sent %v", err, f.sent())
+		}
+		others.Wait()
+	})
+}
+
 func TestNothingIsSentTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{on: true}

@@ -63,8 +63,15 @@ func (m *Machine) open(ctx context.Context) (*seat, error) {
 	m.c.Log.DebugContext(ctx, "session opened")
 	s := &seat{session: session, users: 1}
 	m.mu.Lock()
-	m.held = s
+	late := m.gone // Close has not waited for this one
+	if !late {
+		m.held = s
+	}
 	m.mu.Unlock()
+	if late {
+		m.logOut(ctx, s)
+		return nil, m.closedError()
+	}
 	if m.c.Idle != nil {
 		m.c.Idle.opened(m)
 	}
