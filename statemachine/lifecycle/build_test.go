@@ -269,6 +269,9 @@ func (g *bgen) metal() lifecycle.Input {
 	case 1:
 		return lifecycle.Power{Call: g.call(), World: g.world(), Request: bone(g, "p-1", "p-2", ""), Action: bone(g, "on", "cycle", "kick")}
 	case 2:
+		if g.rare(2) {
+			return lifecycle.CommandBegun{ID: bone(g, "p-1", "p-2", "p-3")}
+		}
 		return lifecycle.CommandDone{ID: bone(g, "p-1", "p-2", "p-3"), Result: "ok"}
 	}
 	v := lifecycle.Verb{Call: g.call(), World: g.world(), Wipe: bone(g, provision.Wipe(""), "", provision.WipeNone, provision.SecureErase, "burn")}
@@ -385,7 +388,7 @@ func binputs() []lifecycle.Input {
 		lifecycle.ApproveSetup{}, lifecycle.Drain{}, lifecycle.SetupReport{}, lifecycle.Disable{}, lifecycle.FactoryReset{}, lifecycle.DeleteRow{},
 		lifecycle.DeleteNode{}, lifecycle.RevokeIdentity{}, lifecycle.Join{}, lifecycle.Renew{}, lifecycle.Quarantine{}, lifecycle.SessionOpened{}, lifecycle.SessionClosed{},
 		lifecycle.Judged{}, lifecycle.BeginAcceptance{}, lifecycle.Sighted{}, lifecycle.BootVerb{}, lifecycle.SetEntry{}, lifecycle.Propose{},
-		lifecycle.ConfirmMAC{}, lifecycle.EnrollMetal{}, lifecycle.PinBMC{}, lifecycle.Power{}, lifecycle.CommandDone{}, lifecycle.Verb{}, lifecycle.Report{},
+		lifecycle.ConfirmMAC{}, lifecycle.EnrollMetal{}, lifecycle.PinBMC{}, lifecycle.Power{}, lifecycle.CommandBegun{}, lifecycle.CommandDone{}, lifecycle.Verb{}, lifecycle.Report{},
 		lifecycle.WipeEvidence{}, lifecycle.Inspected{}, lifecycle.Listed{}, lifecycle.RunRequest{}, lifecycle.RunBegin{}, lifecycle.RunWaits{}, lifecycle.RunReport{}, lifecycle.RunFound{}, lifecycle.RunCancel{},
 		lifecycle.RetireDevice{}, lifecycle.OffConfirmed{}, lifecycle.RetireReport{}, lifecycle.Schedule{}, lifecycle.Drained{}, lifecycle.Maintain{},
 		lifecycle.Escalate{}, lifecycle.Taint{}, lifecycle.Condition{}, lifecycle.SetPolicy{}, lifecycle.SetWindow{}, lifecycle.Expire{},

@@ -45,6 +45,31 @@ func TestCommandsAreKept(t *testing.T) {
 	}
 }
 
+// PROV-7: what was begun in time is carried to its end, and one that was not is void;
+// nothing is begun twice.
+func TestCommandsThatBegan(t *testing.T) {
+	h := ready(t).do(bpower("p-1", "graceful-restart"), bpower("p-2", "on"))
+	h.do(lifecycle.CommandBegun{ID: "p-1"}).told(lifecycle.CommandStarted)
+	for _, id := range []string{"p-1", "p-3"} {
+		h.refused(sm.Conflict, lifecycle.CommandBegun{ID: id})
+	}
+	h.wait(5 * time.Minute)
+	h.refused(sm.Conflict, lifecycle.CommandBegun{ID: "p-2"})
+	h.do(lifecycle.Expire{}).told(lifecycle.CommandEnded)
+	if c := h.Node.Commands; len(c) != 1 || c[0].ID != "p-1" || c[0].Done {
+		t.Fatalf("%+v", c)
+	}
+	late := *h
+	h.wait(7 * time.Minute).do(lifecycle.CommandDone{ID: "p-1", Result: "done"}).told(lifecycle.CommandEnded)
+	if c := h.Node.Commands; len(c) != 1 || c[0].Result != "done" {
+		t.Errorf("%+v", c)
+	}
+	late.wait(lifecycle.CommandCarry).do(lifecycle.Expire{}).told(lifecycle.CommandEnded)
+	if len(late.Node.Commands) > 0 {
+		t.Errorf("%+v", late.Node.Commands)
+	}
+}
+
 // PROV-7, MACH-3: an attempt that takes the free machine cancels what waits,
 // whatever its kind.
 func TestAttemptsCancelCommands(t *testing.T) {

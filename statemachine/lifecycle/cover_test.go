@@ -78,6 +78,7 @@ func beffects() map[string]bcase {
 		"WipeEvidence": own(bways()["releasing"], func(h *host) lifecycle.Input { return h.wiped() }),
 		"Inspected":    own(bretiring, func(h *host) lifecycle.Input { return h.inspected() }),
 		"Power":        bon(ready, lifecycle.Power{Call: ops, World: idle, Request: "p", Action: "on"}),
+		"CommandBegun": bon(powered, lifecycle.CommandBegun{ID: "p"}),
 		"CommandDone":  bon(powered, lifecycle.CommandDone{ID: "p"}),
 		"Expire":       own(enrolledMetal, func(h *host) lifecycle.Input { h.wait(24 * time.Hour); return lifecycle.Expire{} }),
 

@@ -20,6 +20,8 @@ func (w *work) decide(in Input) error {
 		return in.apply(w)
 	case BootVerb:
 		return in.apply(w)
+	case CommandBegun:
+		return in.apply(w)
 	case CommandDone:
 		return in.apply(w)
 	case Condition:

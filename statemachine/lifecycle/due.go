@@ -55,7 +55,7 @@ func dues(n *Node) func(func(time.Time) bool) {
 		// One that is done is kept for its request ID alone, and needs no sweep to go
 		// (PROV-7).
 		for _, c := range n.Commands {
-			if !c.Done && !yield(c.Expires) {
+			if !c.Done && !yield(c.ends()) {
 				return
 			}
 		}
@@ -125,7 +125,8 @@ func (w *work) expireAttempts() error {
 
 // expireCommands drops the queued commands that waited too long (PROV-7).
 func (w *work) expireCommands() {
-	old := func(c Command) bool { return !w.now.Before(c.Expires) }
+	old := func(c Command) bool { return !w.now.Before(c.ends()) }
+	w.endCommands("its end is not known", func(c Command) bool { return c.Begun && old(c) })
 	w.endCommands("expired", old)
 	// Now those that were done go too, silently: their end was told when it came.
 	if slices.ContainsFunc(w.Node.Commands, old) {

@@ -60,6 +60,7 @@ const (
 	InventoryChanged  = "registration.inventory"
 	BMCPinned         = "node.bmc.pinned" // the key that a first use saw
 	CommandQueued     = "command.queued"
+	CommandStarted    = "command.begun"
 	CommandEnded      = "command.ended"
 	DeviceListed      = "run.listed"
 	RunRequested      = "run.requested"

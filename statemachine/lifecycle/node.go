@@ -85,6 +85,7 @@ type Command struct {
 	ID      string
 	Verb    string
 	Expires time.Time
+	Begun   bool   `json:",omitzero"` // an agent carries it out, or did when it stopped
 	Done    bool   `json:",omitzero"` // carried out, failed or cancelled
 	Result  string `json:",omitzero"` // how it ended, in words
 }

@@ -26,6 +26,18 @@ func (Power) Name() string { return "power" }
 // CommandLife is how long a queued command may wait (PROV-7).
 const CommandLife = 5 * time.Minute
 
+// CommandCarry is how much longer one may take that was begun in time: a graceful
+// restart waits for the operating system, and for a BMC that restarts on the way.
+const CommandCarry = 30 * time.Minute
+
+// ends is when a command is void. Its ID stands until Expires in any case.
+func (c *Command) ends() time.Time {
+	if c.Begun && !c.Done {
+		return c.Expires.Add(CommandCarry)
+	}
+	return c.Expires
+}
+
 // MaxCommands bounds a node's queue.
 const MaxCommands = 64
 
@@ -103,6 +115,25 @@ func (w *work) preempt() {
 
 func powerActions() []string {
 	return []string{"on", "off", "graceful-off", "reset", "graceful-restart", "cycle", "nmi"}
+}
+
+// CommandBegun says that an agent carries a command out from now on. One that waits no
+// more, or is begun already, is a CONFLICT: nothing may be sent for it.
+type CommandBegun struct{ ID string }
+
+// Name is command-begun.
+func (CommandBegun) Name() string { return "command-begun" }
+
+func (in CommandBegun) apply(w *work) error {
+	for i, c := range w.Node.Commands {
+		if c.ID == in.ID && !c.Begun && !c.Done && w.now.Before(c.Expires) {
+			w.Node.Commands = slices.Clone(w.Node.Commands)
+			w.Node.Commands[i].Begun = true
+			w.facts = append(w.facts, Fact{Name: CommandStarted, Key: c.ID, Why: c.Verb})
+			return nil
+		}
+	}
+	return refuse(w.name, "PROV-7", sm.Conflict, "no such command waits", "look at the node's commands")
 }
 
 // CommandDone says that a queued command was carried out, or failed. An ID that

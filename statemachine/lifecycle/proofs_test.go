@@ -65,7 +65,7 @@ func everything(h *host) []lifecycle.Input {
 		lifecycle.Schedule{Call: ops, On: schedule.Cordon}, lifecycle.Schedule{Call: ops, On: schedule.Uncordon}, lifecycle.Schedule{Call: ops, On: schedule.Drain},
 		lifecycle.Drained{World: idle}, lifecycle.Maintain{Call: because("fan"), Set: true}, lifecycle.Maintain{Call: because("fan")}, lifecycle.Escalate{Why: "fan"},
 		lifecycle.Taint{Call: ops, Add: []string{"team"}}, lifecycle.Condition{Key: "hot", On: true},
-		lifecycle.Power{Call: ops, World: idle, Request: "p1", Action: "on"}, lifecycle.CommandDone{ID: "p1"}, lifecycle.Expire{},
+		lifecycle.Power{Call: ops, World: idle, Request: "p1", Action: "on"}, lifecycle.CommandBegun{ID: "p1"}, lifecycle.CommandDone{ID: "p1"}, lifecycle.Expire{},
 	}
 	for _, on := range []provision.Kind{provision.Manage, provision.Inspect, provision.Provide, provision.Deploy, provision.Undeploy,
 		provision.ToRescue, provision.Unrescue, provision.Abort, provision.Recover, provision.Retire, provision.Adopt} {
