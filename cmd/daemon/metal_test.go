@@ -269,6 +269,42 @@ func TestPowerByItsBMC(t *testing.T) {
 	})
 }
 
+// Commands of a node are carried out one after the other, in their order; off waits for
+// none, and what came before it does not turn the machine on again.
+func TestCommandsInOrder(t *testing.T) {
+	inShop(t, bmctest.Plain, func(s *shop) {
+		t := s.t
+		id := s.enrolls(s.right())
+		s.aborts(id)
+		for i, action := range []string{"graceful-off", "on", "cycle", "reset"} {
+			s.must(s.queue(id, action, "a"+string(rune('0'+i))))
+		}
+		for _, request := range []string{"a0", "a1", "a2", "a3"} {
+			if got := s.ended(id, request); !strings.HasPrefix(got, "done") {
+				t.Errorf("%s: %q", request, got)
+			}
+		}
+		if got := s.stage.Power(); got != "on" {
+			t.Errorf("after all of them it is %s", got)
+		}
+		for i, action := range []string{"cycle", "on", "cycle", "off"} {
+			s.must(s.queue(id, action, "b"+string(rune('0'+i))))
+		}
+		if got := s.ended(id, "b3"); !strings.HasSuffix(got, "the machine is off") {
+			t.Errorf("off: %q", got)
+		}
+		for _, request := range []string{"b1", "b2"} {
+			if got := s.ended(id, request); !strings.Contains(got, "nothing was sent") {
+				t.Errorf("%s: %q", request, got)
+			}
+		}
+		time.Sleep(10 * time.Minute)
+		if got := s.stage.Power(); got != "off" {
+			t.Errorf("it was turned off last, and is %s", got)
+		}
+	})
+}
+
 // hunt looks for a password in all that is kept, said and answered.
 func (s *shop) hunt(password string) {
 	s.t.Helper()
@@ -388,7 +424,7 @@ func TestResetIsNeverSentTwice(t *testing.T) {
 		t := s.t
 		id := s.enrolls(s.right())
 		s.aborts(id)
-		s.disk.Arm(3, storetest.Lost) // the command, its begin, and then what became of it
+		s.disk.Arm(4, storetest.Lost) // the command, that it is begun, its entry, and then what became of it
 		s.must(s.queue(id, "reset", "r-1"))
 		for s.stage.Tally().Sent[bmc.SendReset] == 0 {
 			time.Sleep(10 * time.Millisecond)

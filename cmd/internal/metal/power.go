@@ -37,31 +37,43 @@ func inWords(r bmc.Result, err error) string {
 // errLate waits for the sweeper, which ends a command that is over its time.
 var errLate = errors.New("the command is over its time: nothing is sent")
 
-// command carries out a power command, before its time is over or not at all
-// (PROV-7). One that was begun before a crash is ended without sending again.
+// command carries out a power command when those before it have ended, before its time
+// is over or not at all (PROV-7). One that was begun before a crash is ended without
+// sending again.
 func (s *Site) command(ctx context.Context, n lifecycle.Need) error {
-	st, _, err := s.Door.Read(ctx, control.Target{Node: n.Node})
-	if err != nil {
+	leave, st, err := s.turn(ctx, n)
+	if err != nil || leave == nil {
 		return err
 	}
+	defer leave()
 	c, waits := waiting(&st.Node, n.What)
+	t := Target{n.Node, st.Node.Metal}
 	switch {
 	case !waits:
 		return nil
+	case c.Begun:
+		return s.endBegun(ctx, n, t)
 	case !s.Door.Now().Before(c.Expires):
 		return errLate
 	}
-	t := Target{n.Node, st.Node.Metal}
-	sent, err := s.Door.Sent(ctx, n.Node, c.ID)
+	if _, err := s.Door.Do(ctx, control.Call{Actor: actor}, control.Target{Node: n.Node}, control.Just(lifecycle.CommandBegun{ID: c.ID})); err != nil {
+		return err // it waits no more, which the next look shows
+	}
+	return s.carry(ctx, n, t, c)
+}
+
+// endBegun ends a command that an agent began which has stopped since.
+func (s *Site) endBegun(ctx context.Context, n lifecycle.Need, t Target) error {
+	sent, err := s.Door.Sent(ctx, n.Node, n.What)
 	switch {
 	case err != nil:
 		return err
-	case sent.ID != "" && sent.Result != "":
+	case sent.ID == "":
+		return s.end(ctx, n, "failed: the agent stopped while it carried it out, and it is not sent again: look at the machine, and ask anew", time.Time{})
+	case sent.Result != "":
 		return s.end(ctx, n, sent.Result, time.Time{})
-	case sent.ID != "":
-		return s.end(ctx, n, s.resume(ctx, t, sent), time.Time{})
 	}
-	return s.carry(ctx, n, t, c)
+	return s.end(ctx, n, s.resume(ctx, t, sent), time.Time{})
 }
 
 // waiting is the command of an ID, if it waits.
@@ -120,15 +132,17 @@ func (s *Site) carry(ctx context.Context, n lifecycle.Need, t Target, c lifecycl
 	if err != nil && s.stopping() { // the next life finds it, and what was noted of it
 		return err
 	}
-	return s.end(context.WithoutCancel(ctx), n, inWords(result, err), firstSent(result))
+	return s.end(context.WithoutCancel(ctx), n, inWords(result, err), started(result))
 }
 
-// firstSent is when a verb began to change the machine; zero where it did not.
-func firstSent(r bmc.Result) time.Time {
-	if !r.Changed || len(r.Sent) == 0 {
-		return time.Time{}
+// started is when a verb was accepted that starts the machine; zero: none was.
+func started(r bmc.Result) (at time.Time) {
+	for _, sent := range r.Sent {
+		if sent.Action == bmc.SendOn || sent.Action == bmc.SendReset {
+			at = sent.At
+		}
 	}
-	return r.Sent[0].At
+	return at
 }
 
 // watch halts a verb where its need has gone before its time was over, or where the
@@ -162,14 +176,13 @@ func (s *Site) stopping() bool {
 	}
 }
 
-// end says how a command ended, and notes a power cycle into PXE (BOOT-11). Sent is when
-// it began to change the machine; zero: it did not.
-func (s *Site) end(ctx context.Context, n lifecycle.Need, result string, sent time.Time) error {
+// end says how a command ended, and notes a start into PXE (BOOT-11), where there was one.
+func (s *Site) end(ctx context.Context, n lifecycle.Need, result string, start time.Time) error {
 	_, err := s.Door.Do(ctx, control.Call{Actor: actor}, control.Target{Node: n.Node}, func(l *control.Look) (lifecycle.Input, error) {
 		c, _ := waiting(&l.State.Node, n.What)
 		control.SendDone(l, n.Node, n.What)
-		if !sent.IsZero() {
-			control.Cycles(l, n.Node, c.Verb, sent)
+		if !start.IsZero() {
+			control.Cycles(l, n.Node, c.Verb, start)
 		}
 		return lifecycle.CommandDone{ID: n.What, Result: result}, nil
 	})

@@ -32,16 +32,16 @@ func TestInWords(t *testing.T) {
 	}
 }
 
-// A start counts from the first thing that was sent, and not at all where nothing was.
-func TestFirstSent(t *testing.T) {
+// Only what starts a machine counts as a start, from when it was accepted.
+func TestStarted(t *testing.T) {
 	at := time.Unix(7, 0)
-	sent := []bmc.Receipt{{Action: bmc.SendOff, At: at}, {Action: bmc.SendOn, At: at.Add(time.Minute)}}
-	if got := firstSent(bmc.Result{Changed: true, Sent: sent}); !got.Equal(at) {
-		t.Errorf("%s", got)
-	}
-	for _, r := range []bmc.Result{{}, {Sent: sent}, {Changed: true}} {
-		if got := firstSent(r); !got.IsZero() {
-			t.Errorf("%+v: %s", r, got)
+	off, on := bmc.Receipt{Action: bmc.SendOff, At: at}, bmc.Receipt{Action: bmc.SendOn, At: at.Add(time.Minute)}
+	for _, c := range []struct {
+		sent []bmc.Receipt
+		want time.Time
+	}{{nil, time.Time{}}, {[]bmc.Receipt{off}, time.Time{}}, {[]bmc.Receipt{off, on}, on.At}, {[]bmc.Receipt{{Action: bmc.SendReset, At: at}}, at}} {
+		if got := started(bmc.Result{Changed: true, Sent: c.sent}); !got.Equal(c.want) {
+			t.Errorf("%+v: %s", c.sent, got)
 		}
 	}
 }

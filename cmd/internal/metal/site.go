@@ -39,6 +39,7 @@ type Site struct {
 
 	mu     sync.Mutex
 	all    map[lifecycle.NodeID]*bound
+	turns  map[lifecycle.NodeID][]string // commands that are carried out
 	closed bool
 	ends   sync.WaitGroup // machines that log out
 }
@@ -66,7 +67,7 @@ const sessions = 20_000
 
 // New makes a site's agent.
 func New(c Config) *Site {
-	s := &Site{Config: c, drivers: map[string]bmc.Driver{}, all: map[lifecycle.NodeID]*bound{}, done: make(chan struct{})}
+	s := &Site{Config: c, drivers: map[string]bmc.Driver{}, all: map[lifecycle.NodeID]*bound{}, turns: map[lifecycle.NodeID][]string{}, done: make(chan struct{})}
 	for _, d := range c.Drivers {
 		s.drivers[d.Info().Name] = d
 	}
