@@ -305,6 +305,43 @@ func TestCommandsInOrder(t *testing.T) {
 	})
 }
 
+// MACH-1: one machine that is two nodes, or another than its node's, is driven by
+// neither.
+func TestMachineOfAnotherNode(t *testing.T) {
+	inShop(t, bmctest.Plain, func(s *shop) {
+		t := s.t
+		one := s.enrolls(s.right())
+		s.aborts(one)
+		found, err := api.NodeInspect.Call(t.Context(), s.op, &api.NodeRef{Node: one})
+		s.must(err)
+		enroll := func(system, product string) string {
+			in := &api.EnrollMetal{}
+			e := s.stage.Endpoint()
+			in.Body.BMC, in.Body.Pin, in.Body.System, in.Body.Product = e.URL, e.Trust.Pin, system, product
+			in.Body.Username, in.Body.Password = bmcsim.DefaultUser, api.Secret(s.right())
+			out, err := api.MetalEnroll.Call(t.Context(), s.op, in)
+			s.must(err)
+			s.aborts(out.Node.ID)
+			return out.Node.ID
+		}
+		other := enroll(found.Product, "4c4c4544-0000-4000-8000-000000000077")
+		s.must(s.queue(other, "off", "x-1"))
+		if got := s.ended(other, "x-1"); !strings.Contains(got, "product UUID") {
+			t.Errorf("another product: %q", got)
+		}
+		twice := enroll(strings.ToUpper(found.Product), "")
+		for _, id := range []string{twice, one} {
+			s.must(s.queue(id, "off", "y-1"))
+			if got := s.ended(id, "y-1"); !strings.Contains(got, "also that of node") {
+				t.Errorf("%s: %q", id, got)
+			}
+		}
+		if n := len(s.stage.Tally().Sent); n != 0 {
+			t.Errorf("%d actions were sent", n)
+		}
+	})
+}
+
 // hunt looks for a password in all that is kept, said and answered.
 func (s *shop) hunt(password string) {
 	s.t.Helper()

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/ingotmetal/ingot/bmc"
+	"github.com/ingotmetal/ingot/cmd/internal/control"
+	"github.com/ingotmetal/ingot/statemachine/lifecycle"
 )
 
 // Ask carries q out.
@@ -13,6 +15,14 @@ func (s *Site) Ask(ctx context.Context, t Target, q Question) (a Answer, err err
 	m, err := s.ready(ctx, t)
 	if err != nil {
 		return a, err
+	}
+	if q.changes() {
+		// From here on an attempt that takes the machine ends this; one that took it
+		// before is seen now (MACH-3).
+		defer s.halts(m, cancel)()
+		if err := s.free(ctx, t); err != nil {
+			return a, err
+		}
 	}
 	switch q.What {
 	case Power:
@@ -40,4 +50,25 @@ func (s *Site) Ask(ctx context.Context, t Target, q Question) (a Answer, err err
 		err = &Refused{"UNSUPPORTED", "the agent does not know " + bmc.Quote(string(q.What)), "upgrade it"}
 	}
 	return a, err
+}
+
+// changes reports whether q changes the machine.
+func (q *Question) changes() bool {
+	switch q.What {
+	case SetBoot, ClearBoot, InsertMedia, EjectMedia:
+		return true
+	}
+	return false
+}
+
+// free refuses what would change a machine that an attempt holds by now.
+func (s *Site) free(ctx context.Context, t Target) error {
+	st, _, err := s.Door.Read(ctx, control.Target{Node: t.Node})
+	if err != nil {
+		return err
+	}
+	if held := lifecycle.HeldBy(&st.Node); held.Holder != lifecycle.Free {
+		return &Refused{"CONFLICT", "an attempt took the machine meanwhile: " + string(held.Holder) + " in " + held.State + " (MACH-3)", "wait for its end, or abort it"}
+	}
+	return nil
 }

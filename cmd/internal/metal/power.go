@@ -112,14 +112,7 @@ func (s *Site) carry(ctx context.Context, n lifecycle.Need, t Target, c lifecycl
 	}
 	verb, halt := context.WithCancel(context.WithoutCancel(ctx))
 	defer halt()
-	s.mu.Lock()
-	m.halt[&halt] = true
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(m.halt, &halt)
-	}()
+	defer s.halts(m, halt)()
 	ended := make(chan struct{})
 	watched := make(chan struct{})
 	go func() {
@@ -133,6 +126,18 @@ func (s *Site) carry(ctx context.Context, n lifecycle.Need, t Target, c lifecycl
 		return err
 	}
 	return s.end(context.WithoutCancel(ctx), n, inWords(result, err), started(result))
+}
+
+// halts has halt called when the machine is taken away, until forget.
+func (s *Site) halts(m *bound, halt context.CancelFunc) (forget func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.halt[&halt] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(m.halt, &halt)
+	}
 }
 
 // started is when a verb was accepted that starts the machine; zero: none was.

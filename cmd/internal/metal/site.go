@@ -40,6 +40,7 @@ type Site struct {
 	mu     sync.Mutex
 	all    map[lifecycle.NodeID]*bound
 	turns  map[lifecycle.NodeID][]string // commands that are carried out
+	same   map[string][]lifecycle.NodeID // nodes by the machine that their BMCs chose
 	closed bool
 	ends   sync.WaitGroup // machines that log out
 }
@@ -67,7 +68,7 @@ const sessions = 20_000
 
 // New makes a site's agent.
 func New(c Config) *Site {
-	s := &Site{Config: c, drivers: map[string]bmc.Driver{}, all: map[lifecycle.NodeID]*bound{}, turns: map[lifecycle.NodeID][]string{}, done: make(chan struct{})}
+	s := &Site{Config: c, drivers: map[string]bmc.Driver{}, all: map[lifecycle.NodeID]*bound{}, turns: map[lifecycle.NodeID][]string{}, same: map[string][]lifecycle.NodeID{}, done: make(chan struct{})}
 	for _, d := range c.Drivers {
 		s.drivers[d.Info().Name] = d
 	}
@@ -159,6 +160,9 @@ func (s *Site) reach(t Target) (*bound, error) {
 		if err == nil && t.Metal.Trust.FirstUse {
 			err = s.pin(ctx, t, m)
 		}
+		if err == nil {
+			err = s.known(ctx, t, b)
+		}
 		return o, err
 	})
 	return b, nil
@@ -171,6 +175,7 @@ func (s *Site) drop(id lifecycle.NodeID) {
 		return
 	}
 	delete(s.all, id)
+	s.unknown(id)
 	s.poller.Remove(string(id))
 	for halt := range b.halt {
 		(*halt)()
@@ -197,16 +202,33 @@ func (s *Site) pin(ctx context.Context, t Target, m *machine.Machine) error {
 // actor is who the log says it was.
 const actor = "site-agent"
 
-// ready is a machine that answers, and whose key is pinned where the first use was
-// to say it: a machine is made anew by that, which must not meet a verb that runs.
+// ready is a machine that answers and is the one that its row means, and whose key is
+// pinned where the first use was to say it: a machine is made anew by that, which must
+// not meet a verb that runs.
 func (s *Site) ready(ctx context.Context, t Target) (*bound, error) {
 	if err := s.Serves(&t.Metal); err != nil {
 		return nil, err
 	}
 	b, err := s.reach(t)
-	if err != nil || !t.Metal.Trust.FirstUse {
+	if err == nil && t.Metal.Trust.FirstUse {
+		b, err = s.pinned(ctx, t, b)
+	}
+	if err != nil {
 		return b, err
 	}
+	return b, s.known(ctx, t, b)
+}
+
+// known refuses a machine that is not its row's.
+func (s *Site) known(ctx context.Context, t Target, b *bound) error {
+	p, err := b.Probe(ctx)
+	if err != nil {
+		return err
+	}
+	return s.means(t, b, p)
+}
+
+func (s *Site) pinned(ctx context.Context, t Target, b *bound) (*bound, error) {
 	if err := s.pin(ctx, t, b.Machine); err != nil {
 		return nil, err
 	}
