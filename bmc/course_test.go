@@ -256,6 +256,9 @@ func TestCourseStories(t *testing.T) {
 		{"a reset of a machine that starts waits, and is sent", bmc.Reset, []step{
 			{want: look, saw: bmc.PoweringOn}, {want: look, saw: bmc.On}, {want: send},
 		}, "", ""},
+		{"a reset that was accepted and whose task does not end is over", bmc.Reset, []step{
+			{want: look, saw: bmc.On}, {want: send, err: &bmc.Error{Kind: bmc.NotReached, Op: "send", Sent: bmc.SentYes}},
+		}, bmc.NotReached, bmc.SentYes},
 		{"a reset whose answer is lost on the wire is nobody knows what", bmc.Reset, []step{
 			{want: look, saw: bmc.On}, {want: send, err: &bmc.Error{Kind: bmc.Unreachable, Op: "send", Sent: bmc.SentMaybe}},
 		}, bmc.Indeterminate, bmc.SentMaybe},
@@ -301,8 +304,11 @@ func TestCourseStories(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, c.Next())
 			continue
 		}
-		_, err := c.Result()
+		result, err := c.Result()
 		e, _ := errors.AsType[*bmc.Error](err)
+		if tt.kind == bmc.NotReached && tt.sent == bmc.SentYes && !result.Changed {
+			t.Errorf("%s: nothing is said to have changed", tt.name)
+		}
 		switch {
 		case tt.kind == "" || tt.kind == "...":
 			if err != nil {

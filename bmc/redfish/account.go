@@ -37,7 +37,7 @@ func (s *Session) RotatePassword(ctx context.Context, next bmc.Secret) error {
 	c.hiding(old.Password)
 	mine, err := c.findAccount(ctx, old.Username, next)
 	if err != nil {
-		return err
+		return unsent(err)
 	}
 	if err := s.takeTurn(ctx, c.name); err != nil {
 		return err

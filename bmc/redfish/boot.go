@@ -224,7 +224,7 @@ func (s *Session) SetBoot(ctx context.Context, spec bmc.BootSpec) (bmc.BootState
 	}
 	o, err := c.readOverride(ctx)
 	if err != nil {
-		return bmc.BootState{}, err
+		return bmc.BootState{}, unsent(err)
 	}
 	p := o.place()
 	for {
@@ -344,7 +344,7 @@ func (c *call) stands(ctx context.Context, why string, wanted func(bmc.BootState
 	for i := 1; ; i++ {
 		o, err := c.readOverride(ctx)
 		if err != nil {
-			return bmc.BootState{}, err
+			return bmc.BootState{}, unseen(err)
 		}
 		b := c.s.state(o)
 		if wanted(b) {
@@ -372,20 +372,21 @@ func (s *Session) ClearBoot(ctx context.Context) (bmc.BootState, error) {
 	c := s.call("clear boot", bootBudget)
 	o, err := c.readOverride(ctx)
 	if err != nil {
-		return bmc.BootState{}, err
+		return bmc.BootState{}, unsent(err)
 	}
 	sent := false
 	for _, p := range []place{o.system, o.place()} {
 		if !p.active() || sent && p.path == o.system.path {
 			continue
 		}
+		before := sent
 		sent = true
 		err := c.writeBoot(ctx, p, map[string]any{fieldEnabled: "Disabled"})
 		if isKind(err, bmc.Unsupports) || isKind(err, bmc.Protocol) && statusOf(err) == 400 {
 			err = c.writeBoot(ctx, p, map[string]any{fieldEnabled: "Disabled", fieldTarget: "None"})
 		}
 		if err != nil {
-			return s.state(o), err
+			return s.state(o), partly(before, err)
 		}
 	}
 	if !sent {

@@ -179,15 +179,19 @@ func (s *Session) SendPower(ctx context.Context, a bmc.Action) (bmc.Receipt, err
 	}
 	r, err := s.resetFor(ctx, c, a)
 	if err != nil {
-		return receipt, err
+		return receipt, unsent(err)
 	}
 	receipt.As, receipt.Why = r.as, r.why
 	answer, err := c.post(ctx, r.target, map[string]string{"ResetType": r.as})
+	once := a == bmc.SendReset || a == bmc.SendNMI
 	if err != nil {
+		if once && isKind(err, bmc.Busy) && statusOf(err) < http.StatusMultipleChoices {
+			return receipt, unseen(err) // it was accepted, whatever the body says
+		}
 		return receipt, s.powerError(ctx, a, err)
 	}
 	receipt.At, receipt.Task = time.Now(), c.taskOf(answer)
-	if receipt.Task != "" && (a == bmc.SendReset || a == bmc.SendNMI) {
+	if receipt.Task != "" && once {
 		return receipt, c.await(ctx, receipt.Task, actionWait)
 	}
 	return receipt, nil

@@ -98,13 +98,19 @@ func (c *call) do(ctx context.Context, r wire.Request) (*wire.Response, error) {
 	if c.s.slash && !strings.HasSuffix(r.Path, "/") && !strings.Contains(r.Path, "?") {
 		r.Path += "/"
 	}
+	early := func(err error) error {
+		if r.Method != "" && r.Method != http.MethodGet {
+			return unsent(err)
+		}
+		return err
+	}
 	for try := 0; ; try++ {
 		if err := c.spend(); err != nil {
-			return nil, err
+			return nil, early(err)
 		}
 		key, err := c.s.credentials(ctx, c.name)
 		if err != nil {
-			return nil, err
+			return nil, early(err)
 		}
 		sent := r
 		sent.Header = r.Header.Clone()
