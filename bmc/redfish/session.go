@@ -43,6 +43,7 @@ type host struct {
 	path    string
 	doc     doc
 	chassis string // that holds it alone and reports power; empty: none
+	gone    bool   // it is listed, and answers 404
 }
 
 // A call is one operation and what is left of its requests. It is not safe for
