@@ -253,6 +253,40 @@ func TestRotateLosesItsAnswer(t *testing.T) {
 	}
 }
 
+// TestRotateInDoubt: the password was set, and the answer does not say so. The
+// login tells.
+func TestRotateInDoubt(t *testing.T) {
+	large := map[string]any{"Oem": strings.Repeat("x", 600<<10)}
+	for name, e := range map[string]bmcsim.Effect{
+		"500": {Replies: 500}, "503": {Replies: 503}, "300": {Replies: 300},
+		"too large":  {Replies: 200, Set: large},
+		"cut off":    {Replies: 200, Body: bmcsim.SpoilTruncated},
+		"with error": {Replies: 200, Set: map[string]any{"error": map[string]any{"code": "Base.1.0.ResourceInUse", "message": "in use"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, dell, rule("PATCH", "*/Accounts/*", e))
+			s := r.open()
+			must(t, s.RotatePassword(t.Context(), bmc.Keep("the-next-one")))
+			r.Reboot() // the token is gone; the source still gives the old password
+			readPower(t, s)
+			if n := r.Stats().FailedLogins; n != 0 {
+				t.Errorf("%d failed logins", n)
+			}
+		})
+	}
+	for _, status := range []int{500, 503, 200} { // not set
+		e := bmcsim.Effect{Status: status, Answer: `{"error":{"code":"Base.1.0.ResourceInUse","message":"no the-next-one"}}`}
+		r := newRig(t, dell, rule("PATCH", "*/Accounts/*", e))
+		s := r.open()
+		err := s.RotatePassword(t.Context(), bmc.Keep("the-next-one"))
+		wantKind(t, err, bmc.Indeterminate)
+		if strings.Contains(fmt.Sprintf("%+v", err), "the-next-one") {
+			t.Error(err)
+		}
+		readPower(t, s)
+	}
+}
+
 func TestRotateIsRefused(t *testing.T) {
 	o := rule("PATCH", "*/Accounts/*", bmcsim.Effect{Status: 400, MessageID: "Base.1.0.PropertyValueFormatError", Message: "The value the-next-one is too simple"})
 	r := newRig(t, dell, o)
