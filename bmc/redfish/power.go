@@ -17,19 +17,15 @@ var _ bmc.Power = (*Session)(nil)
 // ReadPower reads the system and, where one holds it alone and reports power, its
 // chassis. A chassis that has vanished counts as unknown.
 func (s *Session) ReadPower(ctx context.Context) (bmc.PowerObservation, error) {
-	c := s.call("read power", 8)
+	c := s.call("read power", 2*maxOpen)
 	o := bmc.PowerObservation{State: bmc.Unknown, Source: bare(s.host.path), Began: time.Now()}
 	raw, err := c.powerOf(ctx, s.host.path)
 	if err != nil {
 		return o, err
 	}
 	o.Raw, o.State = raw, stateOf(raw)
-	if s.host.chassis != "" {
-		raw, err := c.powerOf(ctx, s.host.chassis)
-		if err != nil && !isKind(err, bmc.NotFound) {
-			return o, err
-		}
-		o.Chassis = stateOf(raw)
+	if o.Chassis, err = c.chassisState(ctx); err != nil {
+		return o, err
 	}
 	o.Ended = time.Now()
 	return o, nil

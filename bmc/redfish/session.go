@@ -33,6 +33,7 @@ type Session struct {
 	mu   sync.Mutex
 	auth auth
 	info map[string]doc // ActionInfo by path
+	box  chassis
 	// bootBySettings: the system refused an override that its settings object took.
 	bootBySettings bool
 }
@@ -40,10 +41,9 @@ type Session struct {
 // A host is the selected system as it was when the session was opened: what does
 // not change.
 type host struct {
-	path    string
-	doc     doc
-	chassis string // that holds it alone and reports power; empty: none
-	gone    bool   // it is listed, and answers 404
+	path string
+	doc  doc
+	gone bool // it is listed, and answers 404
 }
 
 // A call is one operation and what is left of its requests. It is not safe for

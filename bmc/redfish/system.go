@@ -46,7 +46,7 @@ func (s *Session) find(ctx context.Context, selector string) error {
 		return err
 	}
 	if !s.opts.IgnoreChassis {
-		s.host.chassis, err = c.ownChassis(ctx, list, i)
+		s.box, err = c.findChassis(ctx, s.host, linkedAlone(list, i))
 	}
 	return err
 }
@@ -199,45 +199,4 @@ func sameUUID(reported, selector string) bool {
 	u, ok := bmc.ReadUUID(selector)
 	c := bmc.ClaimUUID(reported)
 	return ok && c.Fault == "" && (c.UUID == u || c.Swapped == u)
-}
-
-// partTypes are the chassis that are a part of a machine, or hold more than it:
-// their power says nothing of the machine's. The BMC's own board is one.
-func partTypes() []string {
-	return []string{"Component", "Module", "Card", "Zone", "Cartridge", "Row", "Pod", "Rack", "RackGroup", "Shelf", "Enclosure", "Expansion", "SideCar", "StorageEnclosure", "IPBasedDrive", "PowerStrip", "HeatExchanger"}
-}
-
-// ownChassis finds the chassis that holds system i, and no other, and reports
-// its power.
-func (c *call) ownChassis(ctx context.Context, list []host, i int) (string, error) {
-	places := list[i].doc.at("Links").links("Chassis")
-	slices.Sort(places)
-	for _, p := range places {
-		if shared(list, i, p) {
-			continue
-		}
-		d, _, err := c.get(ctx, p)
-		if isKind(err, bmc.NotFound) {
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		holds := d.at("Links").links("ComputerSystems")
-		alone := len(holds) == 0 || len(holds) == 1 && same(holds[0], list[i].path)
-		if alone && d.str("PowerState") != "" && !slices.Contains(partTypes(), d.str("ChassisType")) {
-			return p, nil
-		}
-	}
-	return "", nil
-}
-
-// shared reports whether another system says that it stands in a chassis.
-func shared(list []host, i int, chassis string) bool {
-	for j, h := range list {
-		if j != i && slices.ContainsFunc(h.doc.at("Links").links("Chassis"), func(l string) bool { return same(l, chassis) }) {
-			return true
-		}
-	}
-	return false
 }
