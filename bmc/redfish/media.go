@@ -118,7 +118,8 @@ func (c *call) slot(ctx context.Context, path string) (slot, error) {
 	if image := d.str("Image"); !strings.EqualFold(image, "none") && !strings.EqualFold(image, "null") {
 		s.Image = image
 	}
-	s.Inserted, _ = d.truth("Inserted")
+	is, shown := d.truth("Inserted")
+	s.Inserted = is || !shown && s.Image != "" // where nothing says otherwise, what is named is in
 	s.TakesURL = c.s.takesURL(s)
 	return s, nil
 }
@@ -218,9 +219,12 @@ func (c *call) empty(ctx context.Context, one slot, running bool) (slot, error) 
 		if err != nil {
 			return one, unsent(err)
 		}
-		if o.State != bmc.Off {
+		if !o.Idle() {
 			e := c.fail(bmc.Conflict, bmc.SentNo, "the machine runs, and may run from what is in the drive "+one.ID, "turn it off, or say that the medium may go")
 			e.State = o.State
+			if o.State == bmc.Off {
+				e.Why = "the system says off and its chassis does not, and the machine may run from what is in the drive " + one.ID
+			}
 			return one, e
 		}
 	}
