@@ -74,6 +74,47 @@ func TestExpiredForEver(t *testing.T) {
 	}
 }
 
+// TestRefusedForAPrivilege: a 401 that a new token does not change says nothing of
+// the password. Each call logs in anew once at most, and leaves one session.
+func TestRefusedForAPrivilege(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, dell, rule("GET", "*/AccountService", bmcsim.Effect{Status: 401, MessageID: "Base.1.8.InsufficientPrivilege"}))
+		s := r.open()
+		for i := range 3 {
+			if err := s.RotatePassword(t.Context(), bmc.Keep("the-next-one")); err == nil {
+				t.Fatal("it was let in")
+			}
+			readPower(t, s)
+			if st := r.Stats(); st.Logins > i+2 || st.Sessions != 1 {
+				t.Errorf("%d logins, %d sessions", st.Logins, st.Sessions)
+			}
+		}
+	})
+}
+
+// TestVainForAWhile: tokens that are all refused are asked for once a minute, and
+// the first that is good ends it.
+func TestVainForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := rule("GET", "/redfish/v1/Systems*", bmcsim.Effect{Status: 401})
+		o.Rules[0].After, o.Rules[0].Times = 2, 3
+		r := newRig(t, dell, o)
+		s := r.open()
+		for range 2 {
+			_, err := s.ReadPower(t.Context())
+			wantKind(t, err, bmc.Auth)
+		}
+		time.Sleep(renewGap)
+		readPower(t, s)
+		if st := r.Stats(); st.Logins != 2 || st.Sessions != 1 {
+			t.Errorf("%d logins, %d sessions", st.Logins, st.Sessions)
+		}
+	})
+}
+
+// renewGap is the driver's.
+const renewGap = time.Minute
+
 // TestLatch: one wrong attempt, until the version of the credentials changes.
 func TestLatch(t *testing.T) {
 	r := newRig(t, dell, bmcsim.Options{})
@@ -194,6 +235,55 @@ func TestCloseOfADeadBMC(t *testing.T) {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 	})
+}
+
+// TestCloseAtTheGate: a logout waits for its turn at a BMC with an interval.
+func TestCloseAtTheGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := rule("DELETE", "*", bmcsim.Effect{Delay: time.Second})
+		r := newRig(t, dell, o)
+		r.end.Options = []byte(`{"interval":"10s"}`)
+		l, err := r.driver().LimitsOf(r.end.Options)
+		must(t, err)
+		gate := gateOf(l)
+		r.gate = late{gate}
+		s, err := r.tryOpen()
+		must(t, err)
+		must(t, s.Close(t.Context()))
+		if n := r.Stats().Sessions; n != 0 {
+			t.Errorf("%d sessions are left", n)
+		}
+	})
+}
+
+// A late gate gives up when its caller does.
+type late struct{ *turnstile }
+
+func (g late) Enter(ctx context.Context) (func(), error) {
+	leave, err := g.turnstile.Enter(ctx)
+	if ctx.Err() != nil && err == nil {
+		leave()
+		return nil, ctx.Err()
+	}
+	return leave, err
+}
+
+// TestCloseAgain: a logout that was not answered is tried by the next Close.
+func TestCloseAgain(t *testing.T) {
+	o := rule("DELETE", "*", bmcsim.Effect{Status: 503})
+	o.Rules[0].Nth = 1
+	r := newRig(t, dell, o)
+	s, err := r.tryOpen()
+	must(t, err)
+	wantKind(t, s.Close(t.Context()), bmc.Busy)
+	p, _ := bmc.As[bmc.Power](s)
+	_, err = p.ReadPower(t.Context())
+	wantKind(t, err, bmc.Unreachable)
+	must(t, s.Close(t.Context()))
+	must(t, s.Close(t.Context()))
+	if n := r.Stats().Sessions; n != 0 || r.count("DELETE", "") != 2 {
+		t.Errorf("%d sessions, %d logouts", n, r.count("DELETE", ""))
+	}
 }
 
 // TestWithoutSessions: a service that has none is spoken to by Basic.

@@ -52,6 +52,7 @@ type call struct {
 	s    *Session
 	name string       // of the operation, for errors
 	left int          // requests
+	anew bool         // it was sent anew after a 401
 	hide []bmc.Secret // that a BMC may echo
 }
 
@@ -93,7 +94,8 @@ func (c *call) spend() error {
 var errBudget = errors.New("redfish: the operation's budget of requests is spent")
 
 // do sends one request with the session's credentials. After a 401 it logs in
-// anew, once, and sends it again: what was not authorized was not carried out.
+// anew, once in a call, and sends it again: what was not authorized was not
+// carried out.
 func (c *call) do(ctx context.Context, r wire.Request) (*wire.Response, error) {
 	r.Op = c.name
 	if c.s.slash && !strings.HasSuffix(r.Path, "/") && !strings.Contains(r.Path, "?") {
@@ -105,7 +107,7 @@ func (c *call) do(ctx context.Context, r wire.Request) (*wire.Response, error) {
 		}
 		return err
 	}
-	for try := 0; ; try++ {
+	for {
 		if err := c.spend(); err != nil {
 			return nil, early(err)
 		}
@@ -124,11 +126,13 @@ func (c *call) do(ctx context.Context, r wire.Request) (*wire.Response, error) {
 			return nil, err
 		}
 		if a.Status != http.StatusUnauthorized {
+			c.s.works(key)
 			return a, nil
 		}
-		if again := c.s.refused(key, try); !again {
+		if again := c.s.refused(key, c.anew); !again {
 			return nil, c.judge(a)
 		}
+		c.anew = true
 	}
 }
 
@@ -239,14 +243,15 @@ func (c *call) members(ctx context.Context, path string) ([]string, error) {
 	return slices.CompactFunc(out, same), nil
 }
 
-// closing is how long a logout may take.
+// closing is how long the request of a logout may take.
 const closing = 5 * time.Second
 
-// Close logs out. It has a deadline of 5 s of its own, also where ctx has ended.
-// An answer of 401 or 404 is fine: the session was gone.
+// Close logs out. It has a deadline of its own, also where ctx has ended: 5 s, and
+// the interval that the BMC is given between requests. An answer of 401 or 404 is
+// fine: the session was gone. Where it fails, another Close tries again.
 func (s *Session) Close(ctx context.Context) error {
 	defer s.wire.Close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing+s.opts.Limits().Interval)
 	defer cancel()
 	return s.logout(ctx)
 }
