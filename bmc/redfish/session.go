@@ -24,10 +24,12 @@ type Session struct {
 
 	root   doc
 	host   host     // the selected system; set before the session is used
-	bmc    host     // the manager; zero: none was found
+	bmc    host     // the manager; zero: none was found that is the system's
 	all    []string // paths of all systems, sorted
 	quirks []Quirk
-	slash  bool // the BMC wants a trailing slash
+	// firmware is the BMC's: the manager's, else that of one of its managers.
+	firmware string
+	slash    bool // the BMC wants a trailing slash
 
 	turn chan struct{} // held by who logs in or rotates
 	mu   sync.Mutex
