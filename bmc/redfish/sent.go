@@ -21,7 +21,7 @@ func unsent(err error) error {
 }
 
 // unseen makes an error of what comes after an accepted write say that it was
-// sent, and that what came of it is not known: nobody may send it again for that.
+// sent, and that its end was not seen: nobody may send it again for that.
 func unseen(err error) error {
 	e, ok := errors.AsType[*bmc.Error](err)
 	if !ok {
@@ -29,8 +29,8 @@ func unseen(err error) error {
 	}
 	out := *e
 	out.Sent, out.After = bmc.SentYes, 0
-	if e.Kind != bmc.NotReached && e.Kind != bmc.Indeterminate {
-		out.Kind, out.Do, out.Err = bmc.Indeterminate, "look whether it took effect", err
+	if e.Kind != bmc.NotReached {
+		out.Kind, out.Do, out.Err = bmc.NotReached, "look whether it took effect", err
 		out.Why = "it was accepted, and what came of it was not seen: " + string(e.Kind) + ", " + e.Why
 	}
 	return &out

@@ -86,7 +86,7 @@ func TestAcceptedIsNotSentAgain(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r, s := shutAfter(t, c.o, c.method, c.path, with)
 					e, ok := errors.AsType[*bmc.Error](c.do(t.Context(), s))
-					if !ok || e.Sent != bmc.SentYes || e.Again() || e.Kind != bmc.Indeterminate && e.Kind != bmc.NotReached {
+					if !ok || e.Sent != bmc.SentYes || e.Again() || e.Kind != bmc.NotReached {
 						t.Errorf("%+v", e)
 					}
 					if n := r.count(c.method, c.path); n != 1 {
@@ -110,7 +110,7 @@ func TestCourseOfALostTask(t *testing.T) {
 				one := &oneRefusal{barrier: barrier{r, "POST", "ComputerSystem.Reset", with}}
 				r.gate = one
 				result, err := drive(t, r.open(), bmc.Reset)
-				if e := wantKind(t, err, bmc.Indeterminate); e.Sent != bmc.SentYes || !result.Changed {
+				if e := wantKind(t, err, bmc.NotReached); e.Sent != bmc.SentYes || !result.Changed {
 					t.Errorf("%+v, %+v", e, result)
 				}
 				if n := r.count("POST", "ComputerSystem.Reset"); n != 1 {
@@ -143,7 +143,7 @@ func TestTaskThatCannotBeRead(t *testing.T) {
 			o := rule("GET", "*Task*", bmcsim.Effect{Status: status})
 			o.Tasks = bmcsim.Tasks{For: []string{"*/Actions/*"}, Takes: 10 * time.Second}
 			_, err := newRig(t, dell, o).open().SendPower(t.Context(), bmc.SendReset)
-			if e := wantKind(t, err, bmc.Indeterminate); e.Sent != bmc.SentYes {
+			if e := wantKind(t, err, bmc.NotReached); e.Sent != bmc.SentYes {
 				t.Errorf("%d: %+v", status, e)
 			}
 		})
@@ -155,7 +155,7 @@ func TestTaskThatCannotBeRead(t *testing.T) {
 func TestBusyInASuccess(t *testing.T) {
 	body := `{"error":{"code":"Base.1.0.ResourceInUse","message":"in use"}}`
 	_, err := newRig(t, dell, rule("POST", "*ComputerSystem.Reset", bmcsim.Effect{Status: 200, Answer: body})).open().SendPower(t.Context(), bmc.SendReset)
-	if e := wantKind(t, err, bmc.Indeterminate); e.Sent != bmc.SentYes {
+	if e := wantKind(t, err, bmc.NotReached); e.Sent != bmc.SentYes {
 		t.Errorf("%+v", e)
 	}
 }

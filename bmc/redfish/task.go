@@ -43,7 +43,7 @@ const (
 
 // await asks a task until it ends. One that is gone counts as done: BMCs forget
 // tasks that have ended, and the caller reads their effect. One that does not end
-// in time is [bmc.NotReached], one that cannot be asked [bmc.Indeterminate].
+// in time, or cannot be asked, is [bmc.NotReached].
 func (c *call) await(ctx context.Context, path string, limit time.Duration) error {
 	end := time.Now().Add(limit)
 	for {
