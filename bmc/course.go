@@ -244,7 +244,7 @@ func (c *Course) Answered(r Receipt, err error, now time.Time) {
 		}
 		c.wait(now, e)
 	default:
-		c.result.Changed = c.result.Changed || e.Kind == Protocol && e.Sent == SentYes // who knows what it did
+		c.result.Changed = c.result.Changed || e.Sent == SentYes && (e.Kind == Protocol || e.Kind == NotReached) // who knows what it did
 		c.fail(err)
 	}
 }

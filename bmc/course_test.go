@@ -325,3 +325,15 @@ func TestCourseStaysDone(t *testing.T) {
 		t.Errorf("%+v, %v", after, err)
 	}
 }
+
+// What was accepted, and did not end, has changed the machine for all that is known.
+func TestAcceptedCountsAsChanged(t *testing.T) {
+	for _, kind := range []bmc.Kind{bmc.NotReached, bmc.Indeterminate, bmc.Protocol} {
+		e := &bmc.Error{Kind: kind, Op: "send", Sent: bmc.SentYes}
+		c, _ := follow(t, bmc.Reset, []step{{want: bmc.MoveRead, saw: bmc.On}, {want: bmc.MoveSend, err: e}})
+		result, err := c.Result()
+		if c.Next().Do != bmc.MoveDone || !errors.Is(err, e) || !result.Changed {
+			t.Errorf("%s: %+v, %v", kind, result, err)
+		}
+	}
+}

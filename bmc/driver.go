@@ -82,7 +82,7 @@ type Session interface {
 	// Probe says which machine this is and what it can do. It changes nothing.
 	Probe(ctx context.Context) (Probed, error)
 	// Close logs out, with a deadline of its own where ctx has ended, and frees
-	// what the session holds. A second Close does nothing.
+	// what the session holds. After one that succeeded another does nothing.
 	Close(ctx context.Context) error
 }
 

@@ -3,6 +3,7 @@ package redfish
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -37,17 +38,17 @@ func (s *Session) RotatePassword(ctx context.Context, next bmc.Secret) error {
 	c.hiding(old.Password)
 	mine, err := c.findAccount(ctx, old.Username, next)
 	if err != nil {
-		return err
+		return unsent(err)
 	}
 	if err := s.takeTurn(ctx, c.name); err != nil {
 		return err
 	}
 	defer s.endTurn()
-	lost, err := c.setPassword(ctx, mine, next)
+	doubt, err := c.setPassword(ctx, mine, next)
 	if err != nil {
 		return err
 	}
-	return c.prove(ctx, old, next, lost)
+	return c.prove(ctx, old, next, doubt)
 }
 
 // findAccount finds the account of a user, and holds next to the service's limits.
@@ -96,15 +97,17 @@ func (c *call) checkLength(service doc, n int) error {
 }
 
 // setPassword writes the password with the session's present key and never logs
-// in. Lost says that no answer came.
-func (c *call) setPassword(ctx context.Context, mine account, next bmc.Secret) (lost bool, err error) {
+// in. An error says that the old password stands. Doubt says why nobody knows
+// whether it does: all but a success and a plain refusal leave doubt, since BMCs
+// were seen to answer what they carried out by a failure.
+func (c *call) setPassword(ctx context.Context, mine account, next bmc.Secret) (doubt, err error) {
 	body, err := json.Marshal(map[string]string{"Password": next.Show()})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	now, ok := c.s.current()
 	if !ok {
-		return false, c.fail(bmc.Auth, bmc.SentNo, "the session has ended", "try again")
+		return nil, c.fail(bmc.Auth, bmc.SentNo, "the session has ended", "try again")
 	}
 	for _, tag := range ladder(mine.tag) {
 		h := http.Header{}
@@ -113,26 +116,37 @@ func (c *call) setPassword(ctx context.Context, mine account, next bmc.Secret) (
 			h.Set("If-Match", tag)
 		}
 		a, err := c.s.wire.Do(ctx, wire.Request{Op: c.name, Method: http.MethodPatch, Path: mine.path, Header: h, Body: body})
-		if isKind(err, bmc.Indeterminate) {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if a.Status == http.StatusPreconditionFailed {
+		if err == nil && a.Status == http.StatusPreconditionFailed {
 			continue
 		}
-		if err := c.judge(a); err != nil {
-			return false, err
+		if err == nil {
+			err = c.judge(a)
 		}
-		return false, c.inner(a)
+		if err == nil {
+			return c.inner(a), nil
+		}
+		if refuses(err) {
+			return nil, err
+		}
+		return err, nil
 	}
-	return false, c.fail(bmc.Conflict, bmc.SentYes, "the BMC takes no ETag of its account", "report it to the BMC's vendor")
+	return nil, c.fail(bmc.Conflict, bmc.SentYes, "the BMC takes no ETag of its account", "report it to the BMC's vendor")
+}
+
+// refuses reports whether an error says that a write was not carried out: it was
+// not sent, or its status is one of the client's fault.
+func refuses(err error) bool {
+	e, ok := errors.AsType[*bmc.Error](err)
+	if !ok {
+		return false
+	}
+	unsent := e.Sent != bmc.SentYes && e.Sent != bmc.SentMaybe
+	return unsent && e.Kind != bmc.Indeterminate || e.Status >= 400 && e.Status < 500
 }
 
 // prove logs in with the new password, once, and takes it into use. Where that
 // fails either password may stand.
-func (c *call) prove(ctx context.Context, old bmc.Credentials, next bmc.Secret, lost bool) error {
+func (c *call) prove(ctx context.Context, old bmc.Credentials, next bmc.Secret, doubt error) error {
 	s := c.s
 	s.mu.Lock()
 	was := s.auth
@@ -142,8 +156,8 @@ func (c *call) prove(ctx context.Context, old bmc.Credentials, next bmc.Secret, 
 	a, err := s.enter(ctx, fresh)
 	if err != nil {
 		why := "the BMC accepted the new password, and does not let it in"
-		if lost {
-			why = "the answer is lost, and the new password does not get in"
+		if doubt != nil {
+			why = "whether the BMC took the new password is not known, and it does not get in: " + doubt.Error()
 		}
 		e := c.fail(bmc.Indeterminate, bmc.SentYes, why, "keep both, and try each once")
 		e.Err = err

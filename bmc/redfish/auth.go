@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/ingotmetal/ingot/bmc"
 	"github.com/ingotmetal/ingot/bmc/wire"
@@ -18,6 +19,9 @@ type auth struct {
 	basic    bmc.Secret // header, where the scheme is basic
 	version  string     // of the credentials in use
 	serial   int        // counts what was obtained
+	made     time.Time  // when
+	works    bool       // a request with it was let in
+	vain     bool       // it is new, and was refused like the one before
 	dead     bool       // the token is kept for the logout alone
 
 	closed bool
@@ -105,6 +109,9 @@ func (s *Session) obtain(ctx context.Context, op string) (key, error) {
 	if s.opts.Scheme == SchemeBasic || place == "" {
 		return s.keep(auth{basic: basicHeader(c), version: c.Version}), nil
 	}
+	s.mu.Lock()
+	was := s.auth
+	s.mu.Unlock()
 	token, location, err := s.login(ctx, place, c)
 	if err != nil {
 		if e, ok := errors.AsType[*bmc.Error](err); ok && latches(e) {
@@ -112,7 +119,11 @@ func (s *Session) obtain(ctx context.Context, op string) (key, error) {
 		}
 		return key{}, err
 	}
-	return s.keep(auth{token: token, location: location, version: c.Version}), nil
+	k := s.keep(auth{token: token, location: location, version: c.Version})
+	if was.token.Show() != "" {
+		_ = s.drop(ctx, was.token, was.location) // it may have ended by itself
+	}
+	return k, nil
 }
 
 // latchError answers who comes with credentials that were refused.
@@ -130,7 +141,7 @@ func latches(e *bmc.Error) bool {
 func (s *Session) keep(a auth) key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a.serial, a.rotated = s.auth.serial+1, s.auth.rotated
+	a.serial, a.made, a.rotated = s.auth.serial+1, time.Now(), s.auth.rotated
 	s.auth = a
 	k, _ := s.auth.key()
 	return k
@@ -156,22 +167,44 @@ func (s *Session) resolve(ctx context.Context, op string) (bmc.Credentials, erro
 	return c, nil
 }
 
+// renewGap is how long a token that was as vain as the one before is kept, before
+// another is asked for.
+const renewGap = time.Minute
+
+// works notes that k was let in.
+func (s *Session) works(k key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k.serial == s.auth.serial {
+		s.auth.works = true
+	}
+}
+
 // refused tells of a 401 to a request with k, and says whether it is to be sent
-// again. A token that never worked is not replaced.
-func (s *Session) refused(k key, try int) bool {
+// again. Anew says that its call had one before. A token that is refused though
+// the login gave it is about a privilege, or the BMC's fault: the credentials were
+// right, so that they are tried again by whom the next call serves.
+func (s *Session) refused(k key, anew bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case k.header == "":
 		return false
 	case k.serial != s.auth.serial:
-		return try == 0 // another has logged in meanwhile
-	case s.auth.basic.Show() != "" || try > 0:
+		return !anew // another has logged in meanwhile
+	case s.auth.basic.Show() != "":
 		s.latch.Refuse(bmc.Credentials{Version: s.auth.version}, latchError())
 		s.auth.dead, s.auth.basic = true, bmc.Secret{}
 		return false
+	case s.auth.dead:
+		return !anew
+	case anew:
+		s.auth.vain = !s.auth.works
+		return false
+	case s.auth.vain && !s.auth.works && time.Since(s.auth.made) < renewGap:
+		return false
 	}
-	s.auth.token = bmc.Secret{} // the location stays, for a logout if nothing replaces it
+	s.auth.dead = true // it stays for a logout
 	return true
 }
 
@@ -239,7 +272,8 @@ func must(list []message) bool {
 	return false
 }
 
-// logout ends the BMC's session, once.
+// logout ends the BMC's session. Where the BMC did not answer that, the next
+// logout tries again.
 func (s *Session) logout(ctx context.Context) error {
 	if err := s.takeTurn(ctx, "log out"); err != nil {
 		return err
@@ -247,12 +281,18 @@ func (s *Session) logout(ctx context.Context) error {
 	defer s.endTurn()
 	s.mu.Lock()
 	token, location := s.auth.token, s.auth.location
-	s.auth.token, s.auth.location, s.auth.basic, s.auth.closed = bmc.Secret{}, "", bmc.Secret{}, true
+	s.auth.dead, s.auth.basic, s.auth.closed = true, bmc.Secret{}, true
 	s.mu.Unlock()
 	if token.Show() == "" {
 		return nil
 	}
-	return s.drop(ctx, token, location)
+	if err := s.drop(ctx, token, location); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.auth.token, s.auth.location = bmc.Secret{}, ""
+	return nil
 }
 
 // drop deletes a session of the BMC. That it is gone is no error.

@@ -74,6 +74,47 @@ func TestExpiredForEver(t *testing.T) {
 	}
 }
 
+// TestRefusedForAPrivilege: a 401 that a new token does not change says nothing of
+// the password. Each call logs in anew once at most, and leaves one session.
+func TestRefusedForAPrivilege(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, dell, rule("GET", "*/AccountService", bmcsim.Effect{Status: 401, MessageID: "Base.1.8.InsufficientPrivilege"}))
+		s := r.open()
+		for i := range 3 {
+			if err := s.RotatePassword(t.Context(), bmc.Keep("the-next-one")); err == nil {
+				t.Fatal("it was let in")
+			}
+			readPower(t, s)
+			if st := r.Stats(); st.Logins > i+2 || st.Sessions != 1 {
+				t.Errorf("%d logins, %d sessions", st.Logins, st.Sessions)
+			}
+		}
+	})
+}
+
+// TestVainForAWhile: tokens that are all refused are asked for once a minute, and
+// the first that is good ends it.
+func TestVainForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := rule("GET", "/redfish/v1/Systems*", bmcsim.Effect{Status: 401})
+		o.Rules[0].After, o.Rules[0].Times = 2, 3
+		r := newRig(t, dell, o)
+		s := r.open()
+		for range 2 {
+			_, err := s.ReadPower(t.Context())
+			wantKind(t, err, bmc.Auth)
+		}
+		time.Sleep(renewGap)
+		readPower(t, s)
+		if st := r.Stats(); st.Logins != 2 || st.Sessions != 1 {
+			t.Errorf("%d logins, %d sessions", st.Logins, st.Sessions)
+		}
+	})
+}
+
+// renewGap is the driver's.
+const renewGap = time.Minute
+
 // TestLatch: one wrong attempt, until the version of the credentials changes.
 func TestLatch(t *testing.T) {
 	r := newRig(t, dell, bmcsim.Options{})
@@ -196,6 +237,55 @@ func TestCloseOfADeadBMC(t *testing.T) {
 	})
 }
 
+// TestCloseAtTheGate: a logout waits for its turn at a BMC with an interval.
+func TestCloseAtTheGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := rule("DELETE", "*", bmcsim.Effect{Delay: time.Second})
+		r := newRig(t, dell, o)
+		r.end.Options = []byte(`{"interval":"10s"}`)
+		l, err := r.driver().LimitsOf(r.end.Options)
+		must(t, err)
+		gate := gateOf(l)
+		r.gate = late{gate}
+		s, err := r.tryOpen()
+		must(t, err)
+		must(t, s.Close(t.Context()))
+		if n := r.Stats().Sessions; n != 0 {
+			t.Errorf("%d sessions are left", n)
+		}
+	})
+}
+
+// A late gate gives up when its caller does.
+type late struct{ *turnstile }
+
+func (g late) Enter(ctx context.Context) (func(), error) {
+	leave, err := g.turnstile.Enter(ctx)
+	if ctx.Err() != nil && err == nil {
+		leave()
+		return nil, ctx.Err()
+	}
+	return leave, err
+}
+
+// TestCloseAgain: a logout that was not answered is tried by the next Close.
+func TestCloseAgain(t *testing.T) {
+	o := rule("DELETE", "*", bmcsim.Effect{Status: 503})
+	o.Rules[0].Nth = 1
+	r := newRig(t, dell, o)
+	s, err := r.tryOpen()
+	must(t, err)
+	wantKind(t, s.Close(t.Context()), bmc.Busy)
+	p, _ := bmc.As[bmc.Power](s)
+	_, err = p.ReadPower(t.Context())
+	wantKind(t, err, bmc.Unreachable)
+	must(t, s.Close(t.Context()))
+	must(t, s.Close(t.Context()))
+	if n := r.Stats().Sessions; n != 0 || r.count("DELETE", "") != 2 {
+		t.Errorf("%d sessions, %d logouts", n, r.count("DELETE", ""))
+	}
+}
+
 // TestWithoutSessions: a service that has none is spoken to by Basic.
 func TestWithoutSessions(t *testing.T) {
 	o := rule("GET", "/redfish/v1/", bmcsim.Effect{Set: map[string]any{"Links": map[string]any{"Sessions": nil}, "SessionService": nil}})
@@ -250,6 +340,40 @@ func TestRotateLosesItsAnswer(t *testing.T) {
 	}
 	if n := r.Stats().FailedLogins; n != 1 {
 		t.Errorf("%d failed logins", n)
+	}
+}
+
+// TestRotateInDoubt: the password was set, and the answer does not say so. The
+// login tells.
+func TestRotateInDoubt(t *testing.T) {
+	large := map[string]any{"Oem": strings.Repeat("x", 600<<10)}
+	for name, e := range map[string]bmcsim.Effect{
+		"500": {Replies: 500}, "503": {Replies: 503}, "300": {Replies: 300},
+		"too large":  {Replies: 200, Set: large},
+		"cut off":    {Replies: 200, Body: bmcsim.SpoilTruncated},
+		"with error": {Replies: 200, Set: map[string]any{"error": map[string]any{"code": "Base.1.0.ResourceInUse", "message": "in use"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, dell, rule("PATCH", "*/Accounts/*", e))
+			s := r.open()
+			must(t, s.RotatePassword(t.Context(), bmc.Keep("the-next-one")))
+			r.Reboot() // the token is gone; the source still gives the old password
+			readPower(t, s)
+			if n := r.Stats().FailedLogins; n != 0 {
+				t.Errorf("%d failed logins", n)
+			}
+		})
+	}
+	for _, status := range []int{500, 503, 200} { // not set
+		e := bmcsim.Effect{Status: status, Answer: `{"error":{"code":"Base.1.0.ResourceInUse","message":"no the-next-one"}}`}
+		r := newRig(t, dell, rule("PATCH", "*/Accounts/*", e))
+		s := r.open()
+		err := s.RotatePassword(t.Context(), bmc.Keep("the-next-one"))
+		wantKind(t, err, bmc.Indeterminate)
+		if strings.Contains(fmt.Sprintf("%+v", err), "the-next-one") {
+			t.Error(err)
+		}
+		readPower(t, s)
 	}
 }
 

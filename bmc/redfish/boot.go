@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -57,11 +58,18 @@ func (o override) place() place {
 	return o.system
 }
 
-// standing is where what stands is read. The settings object of a system that
-// takes overrides itself is not looked at: some leave there what never applies.
+// applies reports whether what the settings object shows is known to apply at the
+// next start: it says what it takes, or the system takes nothing. Others leave
+// there what stood once.
+func (o override) applies() bool {
+	return o.settings.path != "" && (o.settings.lists() || o.byOther || !o.system.lists())
+}
+
+// standing is where what stands is read: the settings object where the system
+// has no override and the object has one, whoever wrote it.
 func (o override) standing() place {
-	if p := o.place(); !o.system.active() && p.active() {
-		return p
+	if !o.system.active() && o.settings.active() && o.applies() {
+		return o.settings
 	}
 	return o.system
 }
@@ -93,8 +101,10 @@ func (c *call) readOverride(ctx context.Context) (override, error) {
 }
 
 // state says what stands.
-func (s *Session) state(o override) bmc.BootState {
-	p := o.standing()
+func (s *Session) state(o override) bmc.BootState { return s.stateOf(o.standing()) }
+
+// stateOf says what a place holds.
+func (s *Session) stateOf(p place) bmc.BootState {
 	b := bmc.BootState{Target: bmc.BootNone, Source: bare(p.path)}
 	target, enabled, mode := p.boot.str(fieldTarget), p.boot.str(fieldEnabled), p.boot.str(fieldMode)
 	b.Raw = strings.TrimSpace(target + " " + enabled + " " + mode)
@@ -224,7 +234,7 @@ func (s *Session) SetBoot(ctx context.Context, spec bmc.BootSpec) (bmc.BootState
 	}
 	o, err := c.readOverride(ctx)
 	if err != nil {
-		return bmc.BootState{}, err
+		return bmc.BootState{}, unsent(err)
 	}
 	p := o.place()
 	for {
@@ -240,11 +250,17 @@ func (s *Session) SetBoot(ctx context.Context, spec bmc.BootSpec) (bmc.BootState
 			return s.state(o), err
 		}
 		p = o.settings
-		s.mu.Lock()
-		s.bootBySettings = true
-		s.mu.Unlock()
+		s.refusesBoot()
 	}
-	return c.stands(ctx, "the override does not stand", spec.Stands)
+	return c.stands(ctx, p.pending, "the override does not stand", spec.Stands)
+}
+
+// refusesBoot notes that the system takes no override that its settings object
+// may take.
+func (s *Session) refusesBoot() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bootBySettings = true
 }
 
 // checkSpec looks at what needs no BMC.
@@ -338,17 +354,22 @@ const (
 	readPause = 2 * time.Second
 )
 
-// stands reads back until what stands is wanted. What stands in the end is
-// returned with the error too.
-func (c *call) stands(ctx context.Context, why string, wanted func(bmc.BootState) bool) (bmc.BootState, error) {
+// stands reads back until what stands is wanted. What was written to the settings
+// object may stand there, while the system still shows what it replaces. What
+// stands in the end is returned with the error too.
+func (c *call) stands(ctx context.Context, pending bool, why string, wanted func(bmc.BootState) bool) (bmc.BootState, error) {
 	for i := 1; ; i++ {
 		o, err := c.readOverride(ctx)
 		if err != nil {
-			return bmc.BootState{}, err
+			return bmc.BootState{}, unseen(err)
 		}
 		b := c.s.state(o)
 		if wanted(b) {
 			return b, nil
+		}
+		if later := c.s.stateOf(o.settings); pending && o.settings.path != "" && wanted(later) {
+			later.Pending = true
+			return later, nil
 		}
 		if i == readsBack {
 			return b, c.fail(bmc.NotReached, bmc.SentYes, why+", the BMC shows "+quoteOr(b.Raw, "nothing"), "read it again, or set it by the firmware's setup")
@@ -366,32 +387,49 @@ func quoteOr(s, none string) string {
 	return s
 }
 
-// ClearBoot disables what stands, and keeps its target: some refuse the target
-// None. Where that is refused, None is tried.
+// ClearBoot disables what stands in the system, and what waits in its settings
+// object. A system that refuses it is cleared by its settings object.
 func (s *Session) ClearBoot(ctx context.Context) (bmc.BootState, error) {
 	c := s.call("clear boot", bootBudget)
 	o, err := c.readOverride(ctx)
 	if err != nil {
-		return bmc.BootState{}, err
+		return bmc.BootState{}, unsent(err)
 	}
-	sent := false
-	for _, p := range []place{o.system, o.place()} {
-		if !p.active() || sent && p.path == o.system.path {
-			continue
-		}
-		sent = true
-		err := c.writeBoot(ctx, p, map[string]any{fieldEnabled: "Disabled"})
-		if isKind(err, bmc.Unsupports) || isKind(err, bmc.Protocol) && statusOf(err) == 400 {
-			err = c.writeBoot(ctx, p, map[string]any{fieldEnabled: "Disabled", fieldTarget: "None"})
-		}
-		if err != nil {
+	sent, bySettings := false, false
+	if o.system.active() && !(o.byOther && o.settings.path != "") {
+		switch err := c.disable(ctx, o.system); {
+		case err == nil:
+			sent = true
+		case o.settings.path == "" || !isKind(err, bmc.Unsupports):
 			return s.state(o), err
+		default:
+			bySettings = true
+			s.refusesBoot()
 		}
+	}
+	bySettings = bySettings || o.system.active() && !sent
+	if o.settings.active() || bySettings {
+		err := c.disable(ctx, o.settings)
+		idle := isKind(err, bmc.Unsupports) && !bySettings && !o.applies() // what is left there does nothing
+		if err != nil && !idle {
+			return s.state(o), partly(sent, err)
+		}
+		sent = sent || !idle
 	}
 	if !sent {
 		return s.state(o), nil
 	}
-	return c.stands(ctx, "the override is still there", func(b bmc.BootState) bool { return b.Target == bmc.BootNone })
+	return c.stands(ctx, bySettings, "the override is still there", func(b bmc.BootState) bool { return b.Target == bmc.BootNone })
+}
+
+// disable disables an override and keeps its target: some refuse the target None.
+// Where that is refused, None is tried.
+func (c *call) disable(ctx context.Context, p place) error {
+	err := c.writeBoot(ctx, p, map[string]any{fieldEnabled: "Disabled"})
+	if isKind(err, bmc.Unsupports) || isKind(err, bmc.Protocol) && statusOf(err) == http.StatusBadRequest {
+		err = c.writeBoot(ctx, p, map[string]any{fieldEnabled: "Disabled", fieldTarget: "None"})
+	}
+	return err
 }
 
 // bootSupport says what a Probe reports of the boot.

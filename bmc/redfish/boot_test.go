@@ -157,3 +157,58 @@ func TestClear(t *testing.T) {
 		}
 	}
 }
+
+// TestPendingInANewSession: what waits in a settings object is seen and cleared
+// also by a session that did not write it.
+func TestPendingInANewSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, dell, bmcsim.Options{Boot: bmcsim.Boot{SettingsOnly: true}})
+		setBoot(t, r.open(), pxe())
+		s := r.open()
+		if b, err := s.ReadBoot(t.Context()); err != nil || !b.Pending || b.Target != bmc.BootPXE {
+			t.Errorf("%+v, %v", b, err)
+		}
+		if b, err := s.ClearBoot(t.Context()); err != nil || b.Target != bmc.BootNone {
+			t.Errorf("%+v, %v", b, err)
+		}
+		if st := startedBy(t, r, s); st.Target != "" {
+			t.Errorf("booted %+v", st)
+		}
+	})
+}
+
+// TestClearBySettings: a persistent override that the system does not let go of is
+// cleared, or replaced, by the settings object.
+func TestClearBySettings(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, dell, bmcsim.Options{Boot: bmcsim.Boot{SettingsOnly: true}})
+			s := r.open()
+			setBoot(t, s, bmc.BootSpec{Target: bmc.BootPXE, Life: bmc.Persistent})
+			startedBy(t, r, s)
+			if !known {
+				s = r.open()
+			}
+			if b, err := s.ReadBoot(t.Context()); err != nil || b.Pending || b.Life != bmc.Persistent {
+				t.Fatalf("%+v, %v", b, err)
+			}
+			if b, err := s.ClearBoot(t.Context()); err != nil || b.Target != bmc.BootNone || !b.Pending {
+				t.Errorf("%+v, %v", b, err)
+			}
+			startedBy(t, r, s)
+			if b := setBoot(t, s, bmc.BootSpec{Target: bmc.BootDisk}); !b.Pending {
+				t.Errorf("%+v", b)
+			}
+		})
+	}
+}
+
+// TestClearOfAStaleSettingsObject: one that lists nothing and refuses to be written
+// does not keep an override from being cleared.
+func TestClearOfAStaleSettingsObject(t *testing.T) {
+	r := newRig(t, "nvidia-gh200-openbmc", rule("PATCH", "*/Settings", bmcsim.Effect{Status: 400, MessageID: "Base.1.13.PropertyNotWritable"}))
+	s := r.system("System_0")
+	if b, err := s.ClearBoot(t.Context()); err != nil || b.Target != bmc.BootNone || b.Pending {
+		t.Errorf("%+v, %v", b, err)
+	}
+}

@@ -69,7 +69,7 @@ func (c *call) patch(ctx context.Context, path, tag string, body any) (*wire.Res
 			anew = true
 			d, read, blind := c.get(ctx, path)
 			if blind != nil {
-				return nil, blind
+				return nil, unsent(blind) // what a tag was refused for was not written
 			}
 			if now := tagOf(read, d); now != tag && now != "" {
 				tag, steps, i = now, ladder(now), -1

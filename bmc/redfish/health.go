@@ -30,18 +30,24 @@ func (s *Session) Health(ctx context.Context) (bmc.HealthReport, error) {
 	if r.Overall = status.str("HealthRollup"); r.Overall == "" {
 		r.Overall = status.str("Health")
 	}
-	r.Parts = append(r.Parts, unwell(s.host.path, d)...)
+	add := func(path string, d doc) {
+		if parts := unwell(path, d); len(r.Parts) < maxParts {
+			r.Parts = append(r.Parts, parts...)
+		}
+	}
+	add(s.host.path, d)
 	for _, key := range []string{"ProcessorSummary", "MemorySummary"} {
-		r.Parts = append(r.Parts, unwell(s.host.path+"#/"+key, d.sub(key))...)
+		add(s.host.path+"#/"+key, d.sub(key))
 	}
 	note := func(path string, d doc, _ *wire.Response) error {
-		r.Parts = append(r.Parts, unwell(path, d)...)
+		add(path, d)
 		return nil
 	}
 	if err := v.each(ctx, d.link("Storage"), note); err != nil {
 		return r, err
 	}
-	for _, path := range d.at("Links").links("Chassis") {
+	places := d.at("Links").links("Chassis")
+	for _, path := range places[:min(len(places), maxChassis)] {
 		err := v.all(ctx, []string{path}, func(path string, d doc, a *wire.Response) error {
 			if err := note(path, d, a); err != nil {
 				return err
@@ -49,7 +55,7 @@ func (s *Session) Health(ctx context.Context) (bmc.HealthReport, error) {
 			return v.all(ctx, present(d.link("Thermal"), d.link("Power")), func(path string, d doc, _ *wire.Response) error {
 				for _, key := range []string{"Fans", "Temperatures", "PowerSupplies", "Voltages"} {
 					for _, one := range d.docs(key) {
-						r.Parts = append(r.Parts, unwell(path, one)...)
+						add(path, one)
 					}
 				}
 				return nil
@@ -72,12 +78,12 @@ func present(paths ...string) []string {
 // unwell is the part that d describes, unless it is OK, absent or says nothing.
 func unwell(path string, d doc) []bmc.Part {
 	s := d.sub("Status")
-	p := bmc.Part{Health: s.str("Health"), State: s.str("State"), Source: bare(path)}
+	p := bmc.Part{Health: short(s.str("Health")), State: short(s.str("State")), Source: bare(path)}
 	if p.Health == "" || p.Health == "OK" || p.State == "Absent" {
 		return nil
 	}
 	for _, key := range []string{"Id", "MemberId", "Name"} {
-		if p.ID = d.str(key); p.ID != "" {
+		if p.ID = short(d.str(key)); p.ID != "" {
 			break
 		}
 	}
@@ -110,7 +116,7 @@ func (s *Session) Firmware(ctx context.Context) ([]bmc.Component, error) {
 		if err != nil {
 			return err
 		}
-		out = append(out, bmc.Component{ID: f.ID, Name: f.Name, Version: f.Version, Updateable: f.Updateable})
+		out = append(out, bmc.Component{ID: short(f.ID), Name: short(f.Name), Version: short(f.Version), Updateable: f.Updateable})
 		return nil
 	})
 	return out, err

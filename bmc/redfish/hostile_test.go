@@ -1,6 +1,7 @@
 package redfish_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -117,6 +118,53 @@ func TestBudget(t *testing.T) {
 	r = newRig(t, dell, rule("GET", "/redfish/v1/Systems", bmcsim.Effect{Set: map[string]any{"Members": many}}))
 	_, err = r.tryOpen()
 	wantKind(t, err, bmc.Protocol)
+}
+
+// TestManyParts: more cards and ailing parts than a machine has are not kept, and
+// the inspection says so.
+func TestManyParts(t *testing.T) {
+	const most = 4096
+	var macs, temps, chassis []any
+	for i := range 6000 {
+		macs = append(macs, fmt.Sprintf("02:00:00:00:%02x:%02x", i/256, i%256))
+		temps = append(temps, map[string]any{"MemberId": fmt.Sprint(i), "Status": map[string]any{"Health": "Critical"}})
+		chassis = append(chassis, map[string]any{"@odata.id": fmt.Sprintf("/redfish/v1/Chassis/x%d", i)})
+	}
+	get := func(path string, set map[string]any) bmcsim.Rule {
+		return bmcsim.Rule{Method: "GET", Path: path, Effect: bmcsim.Effect{Set: set}}
+	}
+	r := newRig(t, dell, bmcsim.Options{Rules: []bmcsim.Rule{
+		get("*/NetworkPorts/*", map[string]any{"AssociatedNetworkAddresses": macs}),
+		get("*/Thermal", map[string]any{"Temperatures": temps}),
+	}})
+	s := r.open()
+	in, err := s.Inventory(t.Context())
+	must(t, err)
+	if n := len(in.NICs); n != most || !strings.Contains(strings.Join(in.Missing, "\n"), "more than is kept") {
+		t.Errorf("%d cards, missing %v", n, in.Missing)
+	}
+	h, err := s.Health(t.Context())
+	if err != nil || len(h.Parts) != most {
+		t.Errorf("%d parts, %v", len(h.Parts), err)
+	}
+	r = newRig(t, dell, bmcsim.Options{Rules: []bmcsim.Rule{get("*"+r750, map[string]any{"Links": map[string]any{"Chassis": chassis}})}})
+	in, err = r.open().Inventory(t.Context())
+	if err != nil || len(in.Missing) > 200 || !strings.Contains(strings.Join(in.Missing, "\n"), "more than is kept") {
+		t.Errorf("%d missing, %v", len(in.Missing), err)
+	}
+}
+
+// TestLongNames: what is kept of each of many parts is not longer than a name.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("x", 100<<10)
+	o := rule("GET", "*/EthernetInterfaces/*", bmcsim.Effect{Set: map[string]any{"Id": long, "PermanentMACAddress": long, "MACAddress": long}})
+	in, err := newRig(t, dell, o).open().Inventory(t.Context())
+	must(t, err)
+	for _, n := range in.NICs {
+		if len(n.ID) > 256 || len(n.Raw) > 256 {
+			t.Errorf("%d bytes of Id, %d of the address", len(n.ID), len(n.Raw))
+		}
+	}
 }
 
 // TestSpoiledBodies: whatever the bodies are, each call ends in time, with an

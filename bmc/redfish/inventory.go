@@ -31,6 +31,10 @@ func decode[T any](a *wire.Response) (T, error) {
 type survey struct {
 	*call
 	in bmc.Inspection
+	// known are the addresses of the cards so far, odd what all of them say, in
+	// small letters.
+	known map[bmc.MAC]bool
+	odd   map[string]bool
 }
 
 // lacks notes a part that cannot be read, and says whether to go on: what ends
@@ -111,7 +115,7 @@ func (v *survey) drives(ctx context.Context, system doc) error {
 	return v.each(ctx, system.link("Storage"), func(_ string, d doc, _ *wire.Response) error {
 		var paths []string
 		for _, p := range d.links("Drives") {
-			if !seen[bare(p)] {
+			if !seen[bare(p)] && len(seen) < maxParts {
 				seen[bare(p)] = true
 				paths = append(paths, p)
 			}
@@ -122,7 +126,7 @@ func (v *survey) drives(ctx context.Context, system doc) error {
 				return err
 			}
 			v.in.Drives = append(v.in.Drives, bmc.Drive{
-				ID: drive.ID, Model: drive.Model, Serial: drive.SerialNumber, Media: string(drive.MediaType),
+				ID: short(drive.ID), Model: short(drive.Model), Serial: short(drive.SerialNumber), Media: short(string(drive.MediaType)),
 				Bytes: int64(min(max(d.num("CapacityBytes"), 0), 1<<60)),
 			})
 			return nil

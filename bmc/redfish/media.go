@@ -118,7 +118,8 @@ func (c *call) slot(ctx context.Context, path string) (slot, error) {
 	if image := d.str("Image"); !strings.EqualFold(image, "none") && !strings.EqualFold(image, "null") {
 		s.Image = image
 	}
-	s.Inserted, _ = d.truth("Inserted")
+	is, shown := d.truth("Inserted")
+	s.Inserted = is || !shown && s.Image != "" // where nothing says otherwise, what is named is in
 	s.TakesURL = c.s.takesURL(s)
 	return s, nil
 }
@@ -175,7 +176,7 @@ func (s *Session) InsertMedia(ctx context.Context, spec bmc.MediaSpec) (bmc.Medi
 	}
 	one, err := c.pick(ctx, spec.Slot)
 	if err != nil {
-		return bmc.MediaSlot{}, err
+		return bmc.MediaSlot{}, unsent(err)
 	}
 	switch {
 	case !one.TakesURL:
@@ -190,7 +191,7 @@ func (s *Session) InsertMedia(ctx context.Context, spec bmc.MediaSpec) (bmc.Medi
 		}
 	}
 	if err := c.insert(ctx, one, spec.Image, u.Scheme, emptied); err != nil {
-		return one.MediaSlot, err
+		return one.MediaSlot, partly(emptied, err)
 	}
 	one, err = c.until(ctx, one, "the image is not in the drive "+one.ID, func(s slot) bool { return s.Inserted && s.Image == spec.Image })
 	return one.MediaSlot, err
@@ -201,7 +202,7 @@ func (s *Session) EjectMedia(ctx context.Context, id string, running bool) error
 	c := s.call("eject media", mediaBudget)
 	one, err := c.pick(ctx, id)
 	if err != nil {
-		return err
+		return unsent(err)
 	}
 	if !one.Inserted && one.Image == "" {
 		return nil
@@ -216,11 +217,14 @@ func (c *call) empty(ctx context.Context, one slot, running bool) (slot, error) 
 	if one.Inserted && !running {
 		o, err := c.s.ReadPower(ctx)
 		if err != nil {
-			return one, err
+			return one, unsent(err)
 		}
-		if o.State != bmc.Off {
+		if !o.Idle() {
 			e := c.fail(bmc.Conflict, bmc.SentNo, "the machine runs, and may run from what is in the drive "+one.ID, "turn it off, or say that the medium may go")
 			e.State = o.State
+			if o.State == bmc.Off {
+				e.Why = "the system says off and its chassis does not, and the machine may run from what is in the drive " + one.ID
+			}
 			return one, e
 		}
 	}
@@ -257,14 +261,14 @@ const (
 	slotPoll = 2 * time.Second
 )
 
-// until reads a drive until it is as wanted.
+// until reads a drive that was written to until it is as wanted.
 func (c *call) until(ctx context.Context, was slot, why string, wanted func(slot) bool) (slot, error) {
 	end := time.Now().Add(slotWait)
 	for {
 		one, err := c.slot(ctx, was.path)
 		one.ID = was.ID
 		if err != nil && !isKind(err, bmc.Busy) {
-			return one, err
+			return one, unseen(err)
 		}
 		if err == nil && wanted(one) {
 			return one, nil

@@ -99,6 +99,51 @@ func TestStaleInserted(t *testing.T) {
 	})
 }
 
+// TestInsertedIsNotShown: a drive that names an image and does not say whether it
+// is in is not emptied under a running machine.
+func TestInsertedIsNotShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := rule("GET", "*/VirtualMedia/*", bmcsim.Effect{Set: map[string]any{"Inserted": nil}})
+		o.Media.Stale = 10 * time.Second
+		r := newRig(t, dell, o)
+		s := r.open()
+		m := inserted(t, s, bmc.MediaSpec{Image: iso})
+		_, err := s.InsertMedia(t.Context(), bmc.MediaSpec{Image: other, Slot: m.ID})
+		wantKind(t, err, bmc.Conflict)
+		wantKind(t, s.EjectMedia(t.Context(), m.ID, false), bmc.Conflict)
+		if n := r.count("POST", "EjectMedia"); n != 0 {
+			t.Errorf("%d ejects", n)
+		}
+		inserted(t, s, bmc.MediaSpec{Image: iso, Slot: m.ID})
+		if n := r.count("POST", "InsertMedia"); n != 1 {
+			t.Errorf("%d inserts of one image", n)
+		}
+		inserted(t, s, bmc.MediaSpec{Image: other, Slot: m.ID, Running: true})
+		must(t, s.EjectMedia(t.Context(), m.ID, true))
+		list, err := s.MediaSlots(t.Context())
+		must(t, err)
+		for _, one := range list {
+			if one.ID == m.ID && (one.Inserted || one.Image != "") {
+				t.Errorf("the eject did not wait: %+v", one)
+			}
+		}
+	})
+}
+
+// TestMediumUnderAChassis: a medium stays while the chassis does not agree that the
+// machine is off.
+func TestMediumUnderAChassis(t *testing.T) {
+	r := newRig(t, dell, bmcsim.Options{Power: bmcsim.Power{ChassisReads: "On"}})
+	s := r.open()
+	m := inserted(t, s, bmc.MediaSpec{Image: iso})
+	_, err := s.SendPower(t.Context(), bmc.SendOff)
+	must(t, err)
+	wantKind(t, s.EjectMedia(t.Context(), m.ID, false), bmc.Conflict)
+	_, err = s.InsertMedia(t.Context(), bmc.MediaSpec{Image: other, Slot: m.ID})
+	wantKind(t, err, bmc.Conflict)
+	must(t, s.EjectMedia(t.Context(), m.ID, true))
+}
+
 // TestInsertDoesNotStick: accepted, and not there.
 func TestInsertDoesNotStick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

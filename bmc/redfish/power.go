@@ -17,19 +17,15 @@ var _ bmc.Power = (*Session)(nil)
 // ReadPower reads the system and, where one holds it alone and reports power, its
 // chassis. A chassis that has vanished counts as unknown.
 func (s *Session) ReadPower(ctx context.Context) (bmc.PowerObservation, error) {
-	c := s.call("read power", 8)
+	c := s.call("read power", 2*maxOpen)
 	o := bmc.PowerObservation{State: bmc.Unknown, Source: bare(s.host.path), Began: time.Now()}
 	raw, err := c.powerOf(ctx, s.host.path)
 	if err != nil {
 		return o, err
 	}
 	o.Raw, o.State = raw, stateOf(raw)
-	if s.host.chassis != "" {
-		raw, err := c.powerOf(ctx, s.host.chassis)
-		if err != nil && !isKind(err, bmc.NotFound) {
-			return o, err
-		}
-		o.Chassis = stateOf(raw)
+	if o.Chassis, err = c.chassisState(ctx); err != nil {
+		return o, err
 	}
 	o.Ended = time.Now()
 	return o, nil
@@ -179,15 +175,19 @@ func (s *Session) SendPower(ctx context.Context, a bmc.Action) (bmc.Receipt, err
 	}
 	r, err := s.resetFor(ctx, c, a)
 	if err != nil {
-		return receipt, err
+		return receipt, unsent(err)
 	}
 	receipt.As, receipt.Why = r.as, r.why
 	answer, err := c.post(ctx, r.target, map[string]string{"ResetType": r.as})
+	once := a == bmc.SendReset || a == bmc.SendNMI
 	if err != nil {
+		if once && isKind(err, bmc.Busy) && statusOf(err) < http.StatusMultipleChoices {
+			return receipt, unseen(err) // it was accepted, whatever the body says
+		}
 		return receipt, s.powerError(ctx, a, err)
 	}
 	receipt.At, receipt.Task = time.Now(), c.taskOf(answer)
-	if receipt.Task != "" && (a == bmc.SendReset || a == bmc.SendNMI) {
+	if receipt.Task != "" && once {
 		return receipt, c.await(ctx, receipt.Task, actionWait)
 	}
 	return receipt, nil

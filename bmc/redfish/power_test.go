@@ -203,6 +203,35 @@ func TestChassisVanishes(t *testing.T) {
 	}
 }
 
+// TestChassisComesLate: a chassis that is not there, or silent, when the session
+// is opened counts as soon as it reports its power.
+func TestChassisComesLate(t *testing.T) {
+	const path = "*/Chassis/System.Embedded.1"
+	for name, e := range map[string]bmcsim.Effect{"404": {Status: 404}, "silent": {Set: map[string]any{"PowerState": nil}}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := rule("GET", path, e)
+				o.Rules[0].Times = 2
+				o.Power.ChassisReads = "On"
+				r := newRig(t, dell, o)
+				s := r.open()
+				if o := readPower(t, s); o.Chassis != "" {
+					t.Errorf("%+v", o)
+				}
+				_, err := s.SendPower(t.Context(), bmc.SendOff)
+				must(t, err)
+				if o := readPower(t, s); o.State != bmc.Off || o.Chassis != bmc.On || o.Idle() {
+					t.Errorf("%+v", o)
+				}
+			})
+		})
+	}
+	r := newRig(t, dell, rule("GET", path, bmcsim.Effect{Status: 404})) // it stays away
+	if o := readPower(t, r.open()); o.Chassis != "" {
+		t.Errorf("%+v", o)
+	}
+}
+
 // TestReadIsOneObservation: two requests for each read, never a cache.
 func TestReadIsOneObservation(t *testing.T) {
 	r := newRig(t, dell, bmcsim.Options{})

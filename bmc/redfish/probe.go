@@ -10,18 +10,30 @@ import (
 // findQuirks reads the manager of the selected system and judges by vendor, model
 // and firmware which quirks apply. A manager that cannot be found is no error.
 func (s *Session) findQuirks(ctx context.Context, c *call) error {
-	places := s.host.doc.at("Links").links("ManagedBy")
+	err := s.findManager(ctx, c)
+	s.quirks = quirksOf(s.vendor(), s.host.doc.str("Model"), s.firmware)
+	return err
+}
+
+// maxManagers bounds how many managers are read.
+const maxManagers = 16
+
+// findManager finds the manager that the system names, else the one that names the
+// system, else the only one that there is. Of others, which may be another
+// machine's, the firmware alone is taken.
+func (s *Session) findManager(ctx context.Context, c *call) error {
+	places, named := s.host.doc.at("Links").links("ManagedBy"), true
 	if len(places) == 0 {
 		if all := s.root.link("Managers"); all != "" {
 			found, err := c.members(ctx, all)
 			if err != nil && !isKind(err, bmc.NotFound) && !isKind(err, bmc.Forbidden) {
 				return err
 			}
-			places = found
+			places, named = found, len(found) == 1
 		}
 	}
 	slices.Sort(places)
-	for _, p := range places {
+	for _, p := range places[:min(len(places), maxManagers)] {
 		d, _, err := c.get(ctx, p)
 		if isKind(err, bmc.NotFound) || isKind(err, bmc.Forbidden) {
 			continue
@@ -29,10 +41,15 @@ func (s *Session) findQuirks(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		s.bmc = host{path: p, doc: d}
-		break
+		mine := named || slices.ContainsFunc(d.at("Links").links("ManagerForServers"), func(l string) bool { return same(l, s.host.path) })
+		if s.firmware == "" || mine {
+			s.firmware = d.str("FirmwareVersion")
+		}
+		if mine {
+			s.bmc = host{path: p, doc: d}
+			break
+		}
 	}
-	s.quirks = quirksOf(s.vendor(), s.host.doc.str("Model"), s.bmc.doc.str("FirmwareVersion"))
 	return nil
 }
 
@@ -60,7 +77,7 @@ func (s *Session) Probe(ctx context.Context) (bmc.Probed, error) {
 	}
 	p := bmc.Probed{
 		System: bare(s.host.path), Systems: slices.Clone(s.all),
-		Vendor: s.vendor(), Model: d.str("Model"), Serial: s.bestSerial(d), Firmware: s.bmc.doc.str("FirmwareVersion"),
+		Vendor: s.vendor(), Model: d.str("Model"), Serial: s.bestSerial(d), Firmware: s.firmware,
 		UUID: bmc.ClaimUUID(d.str("UUID")), Power: power, Peer: s.wire.Peer(),
 		Supports: map[bmc.Feature]bmc.Support{},
 	}

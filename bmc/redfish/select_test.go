@@ -56,12 +56,50 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
-// TestDanglingMember: a member that is a 404 is no machine.
+// TestDanglingMember: a member that is a 404 may be the machine that is meant, so
+// that what is left is chosen only by a name that no two systems share.
 func TestDanglingMember(t *testing.T) {
-	r := newRig(t, cray, rule("GET", "*/Systems/Node0", bmcsim.Effect{Status: 404}))
-	p, err := r.open().Probe(t.Context())
-	if err != nil || p.System != "/redfish/v1/Systems/Node1" {
-		t.Errorf("%+v, %v", p, err)
+	const uuid = "aaaaaaaa-0000-4000-8000-00000000000f"
+	for _, c := range []struct {
+		selector string
+		want     bmc.Kind // empty: Node1
+	}{
+		{"", bmc.InvalidOption},
+		{"Node1", ""},
+		{"/redfish/v1/Systems/Node1", ""},
+		{uuid, ""},
+		{"EW21460041", bmc.Busy}, // both nodes have this serial number
+		{"Node0", bmc.Busy},
+		{"/redfish/v1/Systems/Node0", bmc.Busy},
+		{"another", bmc.Busy},
+	} {
+		o := rule("GET", "*/Systems/Node0", bmcsim.Effect{Status: 404})
+		o.Rules = append(o.Rules, bmcsim.Rule{Method: "GET", Path: "*/Systems/Node1", Effect: bmcsim.Effect{Set: map[string]any{"UUID": uuid}}})
+		r := newRig(t, cray, o)
+		r.end.System = c.selector
+		s, err := r.tryOpen()
+		if c.want != "" {
+			if e := wantKind(t, err, c.want); !strings.Contains(e.Why, "/redfish/v1/Systems/Node0") || !strings.Contains(e.Do, "(/redfish/v1/Systems/Node0)") {
+				t.Errorf("%q: %v does not name the system", c.selector, e)
+			}
+			continue
+		}
+		must(t, err)
+		p, err := s.Probe(t.Context())
+		if err != nil || p.System != "/redfish/v1/Systems/Node1" || len(p.Systems) != 2 {
+			t.Errorf("%q: %+v, %v", c.selector, p, err)
+		}
+		must(t, s.Close(t.Context()))
+	}
+}
+
+// TestDanglingMembers: of a BMC that shows no system none is chosen.
+func TestDanglingMembers(t *testing.T) {
+	for _, selector := range []string{"", "Node0"} {
+		r := newRig(t, cray, rule("GET", "*/Systems/Node*", bmcsim.Effect{Status: 404}))
+		r.end.System = selector
+		_, err := r.tryOpen()
+		wantKind(t, err, bmc.NotFound)
 	}
 }
 

@@ -24,15 +24,18 @@ type Session struct {
 
 	root   doc
 	host   host     // the selected system; set before the session is used
-	bmc    host     // the manager; zero: none was found
+	bmc    host     // the manager; zero: none was found that is the system's
 	all    []string // paths of all systems, sorted
 	quirks []Quirk
-	slash  bool // the BMC wants a trailing slash
+	// firmware is the BMC's: the manager's, else that of one of its managers.
+	firmware string
+	slash    bool // the BMC wants a trailing slash
 
 	turn chan struct{} // held by who logs in or rotates
 	mu   sync.Mutex
 	auth auth
 	info map[string]doc // ActionInfo by path
+	box  chassis
 	// bootBySettings: the system refused an override that its settings object took.
 	bootBySettings bool
 }
@@ -40,9 +43,9 @@ type Session struct {
 // A host is the selected system as it was when the session was opened: what does
 // not change.
 type host struct {
-	path    string
-	doc     doc
-	chassis string // that holds it alone and reports power; empty: none
+	path string
+	doc  doc
+	gone bool // it is listed, and answers 404
 }
 
 // A call is one operation and what is left of its requests. It is not safe for
@@ -51,6 +54,7 @@ type call struct {
 	s    *Session
 	name string       // of the operation, for errors
 	left int          // requests
+	anew bool         // it was sent anew after a 401
 	hide []bmc.Secret // that a BMC may echo
 }
 
@@ -92,19 +96,26 @@ func (c *call) spend() error {
 var errBudget = errors.New("redfish: the operation's budget of requests is spent")
 
 // do sends one request with the session's credentials. After a 401 it logs in
-// anew, once, and sends it again: what was not authorized was not carried out.
+// anew, once in a call, and sends it again: what was not authorized was not
+// carried out.
 func (c *call) do(ctx context.Context, r wire.Request) (*wire.Response, error) {
 	r.Op = c.name
 	if c.s.slash && !strings.HasSuffix(r.Path, "/") && !strings.Contains(r.Path, "?") {
 		r.Path += "/"
 	}
-	for try := 0; ; try++ {
+	early := func(err error) error {
+		if r.Method != "" && r.Method != http.MethodGet {
+			return unsent(err)
+		}
+		return err
+	}
+	for {
 		if err := c.spend(); err != nil {
-			return nil, err
+			return nil, early(err)
 		}
 		key, err := c.s.credentials(ctx, c.name)
 		if err != nil {
-			return nil, err
+			return nil, early(err)
 		}
 		sent := r
 		sent.Header = r.Header.Clone()
@@ -117,11 +128,13 @@ func (c *call) do(ctx context.Context, r wire.Request) (*wire.Response, error) {
 			return nil, err
 		}
 		if a.Status != http.StatusUnauthorized {
+			c.s.works(key)
 			return a, nil
 		}
-		if again := c.s.refused(key, try); !again {
+		if again := c.s.refused(key, c.anew); !again {
 			return nil, c.judge(a)
 		}
+		c.anew = true
 	}
 }
 
@@ -232,14 +245,15 @@ func (c *call) members(ctx context.Context, path string) ([]string, error) {
 	return slices.CompactFunc(out, same), nil
 }
 
-// closing is how long a logout may take.
+// closing is how long the request of a logout may take.
 const closing = 5 * time.Second
 
-// Close logs out. It has a deadline of 5 s of its own, also where ctx has ended.
-// An answer of 401 or 404 is fine: the session was gone.
+// Close logs out. It has a deadline of its own, also where ctx has ended: 5 s, and
+// the interval that the BMC is given between requests. An answer of 401 or 404 is
+// fine: the session was gone. Where it fails, another Close tries again.
 func (s *Session) Close(ctx context.Context) error {
 	defer s.wire.Close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing+s.opts.Limits().Interval)
 	defer cancel()
 	return s.logout(ctx)
 }

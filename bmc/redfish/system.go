@@ -46,7 +46,7 @@ func (s *Session) find(ctx context.Context, selector string) error {
 		return err
 	}
 	if !s.opts.IgnoreChassis {
-		s.host.chassis, err = c.ownChassis(ctx, list, i)
+		s.box, err = c.findChassis(ctx, s.host, linkedAlone(list, i))
 	}
 	return err
 }
@@ -86,20 +86,19 @@ func (s *Session) systems(ctx context.Context, c *call, place string) ([]string,
 	return c.members(ctx, place)
 }
 
-// read reads all systems. Their order is that of their paths.
+// read reads all systems, in the order of their paths. A member that dangles is
+// kept: its node may be starting, and be the one that is meant.
 func (c *call) read(ctx context.Context, paths []string) ([]host, error) {
 	var list []host
 	for _, p := range paths {
 		d, _, err := c.get(ctx, p)
-		if isKind(err, bmc.NotFound) {
-			continue // a dangling member is no machine
-		}
-		if err != nil {
+		gone := isKind(err, bmc.NotFound)
+		if err != nil && !gone {
 			return nil, err
 		}
-		list = append(list, host{path: p, doc: d})
+		list = append(list, host{path: p, doc: d, gone: gone})
 	}
-	if len(list) == 0 {
+	if !slices.ContainsFunc(list, func(h host) bool { return !h.gone }) {
 		return nil, c.fail(bmc.NotFound, bmc.SentYes, "the BMC has no system", "")
 	}
 	return list, nil
@@ -113,17 +112,23 @@ func (h host) isHost() bool {
 }
 
 // choose returns the index of the machine that a selector names; an empty one
-// names the only host.
+// names the only host. While a member dangles, neither that a host is the only one
+// nor that a serial number is nobody else's is known.
 func choose(list []host, selector string) (int, error) {
-	found := hosts(list)
+	found, sure := hosts(list), false
 	if selector != "" {
-		found = matching(list, selector)
+		found, sure = matching(list, selector)
 	}
-	if len(found) == 1 {
+	i := slices.IndexFunc(list, func(h host) bool { return h.gone })
+	if len(found) == 1 && (i < 0 || sure && !list[found[0]].gone) {
 		return found[0], nil
 	}
 	e := &bmc.Error{Kind: bmc.InvalidOption, Op: "open", Sent: bmc.SentYes, Do: "select one of " + names(list)}
 	switch {
+	case i >= 0 && len(found) < 2 && selector == "":
+		e.Why = "the BMC lists another system, which it does not show now: " + bare(list[i].path)
+	case i >= 0 && len(found) < 2:
+		e.Kind, e.Why = bmc.Busy, "the BMC does not show a system that may be the one: "+bare(list[i].path)
 	case len(found) == 0:
 		e.Why = "no system is named " + selector
 	case selector == "":
@@ -135,31 +140,36 @@ func choose(list []host, selector string) (int, error) {
 }
 
 // matching are the indexes of the systems that a selector names: by Id or path,
-// else by UUID, else by serial number or service tag.
-func matching(list []host, selector string) []int {
-	for _, names := range []func(host) bool{
-		func(h host) bool { return h.doc.str("Id") == selector || same(h.path, selector) },
+// else by UUID, else by serial number or service tag. Sure says that it is a name
+// that no two systems share.
+func matching(list []host, selector string) (found []int, sure bool) {
+	for by, names := range []func(host) bool{
+		func(h host) bool {
+			return h.doc.str("Id") == selector || same(h.path, selector) || h.gone && lastOf(h.path) == selector
+		},
 		func(h host) bool { return sameUUID(h.doc.str("UUID"), selector) },
 		func(h host) bool { return h.doc.str("SerialNumber") == selector || h.doc.str("SKU") == selector },
 	} {
-		var found []int
 		for i, h := range list {
 			if names(h) {
 				found = append(found, i)
 			}
 		}
 		if len(found) > 0 {
-			return found
+			return found, by < 2
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // hosts are the indexes of the machines; of a BMC that shows no host, of all
-// systems.
+// systems that it shows.
 func hosts(list []host) []int {
 	var out, all []int
 	for i, h := range list {
+		if h.gone {
+			continue
+		}
 		all = append(all, i)
 		if h.isHost() {
 			out = append(out, i)
@@ -175,7 +185,11 @@ func hosts(list []host) []int {
 func names(list []host) string {
 	var out []string
 	for _, h := range list {
-		out = append(out, h.doc.str("Id")+" ("+bare(h.path)+")")
+		id := h.doc.str("Id")
+		if h.gone {
+			id = lastOf(h.path)
+		}
+		out = append(out, id+" ("+bare(h.path)+")")
 	}
 	return strings.Join(out, ", ")
 }
@@ -185,45 +199,4 @@ func sameUUID(reported, selector string) bool {
 	u, ok := bmc.ReadUUID(selector)
 	c := bmc.ClaimUUID(reported)
 	return ok && c.Fault == "" && (c.UUID == u || c.Swapped == u)
-}
-
-// partTypes are the chassis that are a part of a machine, or hold more than it:
-// their power says nothing of the machine's. The BMC's own board is one.
-func partTypes() []string {
-	return []string{"Component", "Module", "Card", "Zone", "Cartridge", "Row", "Pod", "Rack", "RackGroup", "Shelf", "Enclosure", "Expansion", "SideCar", "StorageEnclosure", "IPBasedDrive", "PowerStrip", "HeatExchanger"}
-}
-
-// ownChassis finds the chassis that holds system i, and no other, and reports
-// its power.
-func (c *call) ownChassis(ctx context.Context, list []host, i int) (string, error) {
-	places := list[i].doc.at("Links").links("Chassis")
-	slices.Sort(places)
-	for _, p := range places {
-		if shared(list, i, p) {
-			continue
-		}
-		d, _, err := c.get(ctx, p)
-		if isKind(err, bmc.NotFound) {
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		holds := d.at("Links").links("ComputerSystems")
-		alone := len(holds) == 0 || len(holds) == 1 && same(holds[0], list[i].path)
-		if alone && d.str("PowerState") != "" && !slices.Contains(partTypes(), d.str("ChassisType")) {
-			return p, nil
-		}
-	}
-	return "", nil
-}
-
-// shared reports whether another system says that it stands in a chassis.
-func shared(list []host, i int, chassis string) bool {
-	for j, h := range list {
-		if j != i && slices.ContainsFunc(h.doc.at("Links").links("Chassis"), func(l string) bool { return same(l, chassis) }) {
-			return true
-		}
-	}
-	return false
 }

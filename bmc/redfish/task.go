@@ -43,14 +43,14 @@ const (
 
 // await asks a task until it ends. One that is gone counts as done: BMCs forget
 // tasks that have ended, and the caller reads their effect. One that does not end
-// in time is [bmc.NotReached].
+// in time, or cannot be asked, is [bmc.NotReached].
 func (c *call) await(ctx context.Context, path string, limit time.Duration) error {
 	end := time.Now().Add(limit)
 	for {
 		state, why, after, err := c.look(ctx, path)
 		switch {
 		case err != nil && !isKind(err, bmc.Busy):
-			return err
+			return unseen(err)
 		case state == taskDone || state == taskGone:
 			return nil
 		case state == taskFailed:
@@ -84,8 +84,11 @@ func (c *call) look(ctx context.Context, path string) (state taskState, why erro
 		return taskRuns, nil, after, nil
 	}
 	if err := c.judge(a); err != nil {
-		if isKind(err, bmc.Busy) {
+		switch {
+		case isKind(err, bmc.Busy):
 			return taskRuns, nil, after, err
+		case isKind(err, bmc.Auth), isKind(err, bmc.Forbidden), isKind(err, bmc.PasswordChange):
+			return "", nil, 0, err // of who asks, not of the task
 		}
 		return taskFailed, err, 0, nil
 	}
@@ -105,7 +108,8 @@ func taskStateOf(raw string) taskState {
 	return taskRuns // New, Starting, Running, Pending and what is not known
 }
 
-// taskError is why a task failed.
+// taskError is why a task failed. None says that it may be sent again: who knows
+// how far the task came.
 func (c *call) taskError(d doc, status int) error {
 	e := &bmc.Error{Kind: bmc.Protocol, Op: c.name, Sent: bmc.SentYes, Status: status, Why: "its task ended as " + d.str("TaskState"), Do: "read the BMC's log"}
 	for _, m := range d.docs("Messages") {
@@ -114,7 +118,10 @@ func (c *call) taskError(d doc, status int) error {
 			e.Why += ": " + c.quote(one.text)
 		}
 		if is, ok := one.meant(); ok {
-			e.Kind, e.Do, e.After = is.kind, is.do, is.after
+			e.Kind, e.Do = is.kind, is.do
+		}
+		if e.Kind == bmc.Busy {
+			e.Kind = bmc.Protocol
 		}
 		if one.text != "" {
 			break
