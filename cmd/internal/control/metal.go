@@ -146,11 +146,7 @@ func Cycles(l *Look, node lifecycle.NodeID, verb string, at time.Time) {
 // CycledAt is when a node was last cycled into PXE; zero: never.
 func CycledAt(r store.Reader, node lifecycle.NodeID) time.Time {
 	raw, _ := r.Get(store.LedgerPrefix + cycledLedger + string(node))
-	var t time.Time
-	if t.UnmarshalText(raw) != nil {
-		return time.Time{}
-	}
-	return t
+	return parseTime(raw)
 }
 
 // proof is when a machine was proved off, and for which attempt.

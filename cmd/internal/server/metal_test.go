@@ -36,6 +36,9 @@ func (benchAgent) Ask(_ context.Context, t metal.Target, q metal.Question) (meta
 	a := metal.Answer{Power: bmc.PowerObservation{State: bmc.On, Ended: time.Now()}, Boot: bmc.BootState{Target: bmc.BootNone}}
 	switch q.What {
 	case metal.SetBoot:
+		if q.Boot.Target == bmc.BootDisk {
+			return a, &bmc.Error{Kind: bmc.Indeterminate, Op: "set boot", Sent: bmc.SentMaybe, Why: "the answer is lost", Do: "look at the override"}
+		}
 		a.Boot = bmc.BootState{Target: q.Boot.Target, Life: q.Boot.Life}
 	case metal.InsertMedia:
 		if strings.Contains(q.Media.Image, "lost") {
@@ -149,4 +152,21 @@ func TestInlineCredentials(t *testing.T) {
 	if _, _, err := none.door.Read(t.Context(), control.Target{}); err != nil {
 		t.Error(err)
 	}
+}
+
+// BOOT-11: once another boot override may have been set, a start is no more one into PXE.
+func TestOverrideWhoseAnswerIsLost(t *testing.T) {
+	s := siteWith(t, func(*server.Config) {})
+	n := ask(s, api.MetalEnroll, s.ada, byBMC(1)).Node
+	ask(s, api.MetalAbort, s.ada, &api.NodeChange{NodeRef: api.NodeRef{Node: n.ID}})
+	set := &api.SetBoot{NodeChange: api.NodeChange{NodeRef: api.NodeRef{Node: n.ID}}}
+	set.Body.Target = "pxe"
+	note := func() bool { _, there := s.rows()["ledger/metal/pxe/"+n.ID]; return there }
+	ask(s, api.NodeOverrideSet, s.ada, set)
+	set.DryRun, set.Body.Target = true, "disk"
+	ask(s, api.NodeOverrideSet, s.ada, set)
+	s.check(note(), "what was proved is noted")
+	set.DryRun = false
+	refuses(s, "UNAVAILABLE", api.NodeOverrideSet, s.ada, set)
+	s.check(!note(), "what is not known is not noted")
 }

@@ -144,6 +144,16 @@ func (e *Held) Holder() lifecycle.Slot { return e.by }
 // Next is what to do.
 func (*Held) Next() string { return "wait for its end, or abort it" }
 
+// unsettled forgets what is noted of a boot override before another is sent, whose
+// answer may be lost (BOOT-11).
+func (s *Server) unsettled(ctx context.Context, id lifecycle.NodeID, what metal.What) error {
+	if what != metal.SetBoot && what != metal.ClearBoot {
+		return nil
+	}
+	_, err := s.Door.Store().Update(ctx, func(tx store.Tx) error { return control.BootsPXE(tx, id, false, false) })
+	return err
+}
+
 // changes carries out q on a free machine, and keeps one row of what was asked and
 // what came of it, also where it failed after it was sent. fact and why name it;
 // note may write ledgers.
@@ -163,6 +173,9 @@ func (s *Server) changes(ctx context.Context, op api.Any, in *api.NodeChange, as
 	var a metal.Answer
 	var failed error
 	if !in.DryRun {
+		if err := s.unsettled(ctx, n.ID, q.What); err != nil {
+			return a, control.Done{}, err
+		}
 		a, failed = s.Agent.Ask(ctx, metal.Target{Node: n.ID, Metal: n.Metal}, q)
 	}
 	if failed != nil {
