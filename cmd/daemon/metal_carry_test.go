@@ -191,3 +191,49 @@ func TestCarryNeedsABootersKey(t *testing.T) {
 		}
 	})
 }
+
+// A booter's name is its key's until that is revoked: another booter's key does not take
+// its connections.
+func TestNameOfABooterIsItsKeys(t *testing.T) {
+	inFarShop(t, func(f *farShop) {
+		t := f.t
+		in := api.MintKey{}
+		in.Body.Scope = "booter"
+		other, err := api.KeyMint.Call(t.Context(), f.op, &in)
+		f.must(err)
+		f.leave()
+		held, mine := f.key, f.booter.Bearer
+		f.booter.Bearer = other.Secret.Show
+		f.come()
+		if f.carries() {
+			t.Error("another key carries under the name")
+		}
+		if said := f.said.String(); !strings.Contains(said, "409 Conflict: booter b1 carries with another key, "+held) || !strings.Contains(said, "ingot key revoke "+held) {
+			t.Error("the booter does not learn why, nor what to do")
+		}
+		f.leave()
+		f.booter.Bearer = mine
+		f.come()
+		if !f.carries() {
+			t.Error("the key that holds the name does not carry any more")
+		}
+		f.leave()
+		revoke := &api.RevokeKey{}
+		revoke.Key = held
+		_, err = api.KeyRevoke.Call(t.Context(), f.op, revoke)
+		f.must(err)
+		f.booter.Bearer = other.Secret.Show
+		f.come()
+		if !f.carries() {
+			t.Error("a key that is revoked holds the name")
+		}
+	})
+}
+
+// carries reports whether ingotd reaches BMCs through the booter.
+func (f *farShop) carries() bool {
+	id := f.enrolls(f.right())
+	time.Sleep(5 * time.Minute) // a BMC that did not answer is left alone for a while
+	_, err := api.NodePowerState.Call(f.t.Context(), f.op, &api.NodeRef{Node: id})
+	return err == nil
+}
