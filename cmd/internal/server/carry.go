@@ -128,7 +128,9 @@ func bindName(tx store.Tx, booter, key string) error {
 	return nil
 }
 
-// keyLives returns when the caller is shut out, or the server or the request ends.
+// keyLives returns when the caller is shut out, or the store or the request ends. A stop
+// of the server does not end a line: who dials has yet to log out of BMCs, and closes the
+// desk then.
 func (s *Server) keyLives(ctx context.Context) {
 	st := s.Door.Store()
 	for {
@@ -142,8 +144,6 @@ func (s *Server) keyLives(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			return
-		case <-serve.Stopping(ctx):
 			return
 		case <-st.Failed():
 			return
