@@ -252,3 +252,52 @@ func TestCredentialsOfADeletedNode(t *testing.T) {
 	ask(s, api.MetalEnroll, s.ada, in)
 	s.check(kept() == 1, "what nobody has gives way", kept())
 }
+
+// slowAgent holds what sets a boot override until it may go on.
+type slowAgent struct {
+	benchAgent
+	asked, goes chan struct{}
+}
+
+func (a slowAgent) Ask(ctx context.Context, t metal.Target, q metal.Question) (metal.Answer, error) {
+	if q.What == metal.SetBoot {
+		a.asked <- struct{}{}
+		<-a.goes
+	}
+	return a.benchAgent.Ask(ctx, t, q)
+}
+
+// A call that is made again while it is carried out does not reach the BMC a second time.
+func TestSameKeyAtOnce(t *testing.T) {
+	slow := slowAgent{asked: make(chan struct{}, 9), goes: make(chan struct{})}
+	s := siteWith(t, func(c *server.Config) { c.Agent = slow })
+	n := ask(s, api.MetalEnroll, s.ada, byBMC(1)).Node
+	ask(s, api.MetalAbort, s.ada, &api.NodeChange{NodeRef: api.NodeRef{Node: n.ID}})
+	set := api.SetBoot{NodeChange: api.NodeChange{NodeRef: api.NodeRef{Node: n.ID}}}
+	set.Body.Target, set.IdempotencyKey = "pxe", "a-key-of-sixteen"
+	first := make(chan error)
+	go func() {
+		_, err := api.NodeOverrideSet.Call(t.Context(), s.ada, &set)
+		first <- err
+	}()
+	select {
+	case <-slow.asked:
+	case err := <-first:
+		t.Fatal(err)
+	}
+	again := set
+	if p := refuses(s, "CONFLICT", api.NodeOverrideSet, s.ada, &again); !strings.Contains(p.Detail, "being carried out") {
+		t.Errorf("%+v", p)
+	}
+	other := set
+	other.IdempotencyKey, other.DryRun = "another-key-of-16", true
+	ask(s, api.NodeOverrideSet, s.ada, &other)
+	close(slow.goes)
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	s.check(ask(s, api.NodeOverrideSet, s.ada, &set).Replayed, "the answer of the first")
+	if len(slow.asked) != 0 {
+		t.Error("the BMC was asked twice")
+	}
+}
