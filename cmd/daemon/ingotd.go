@@ -118,7 +118,7 @@ func (d *Ingotd) Run(ctx context.Context) error {
 		begin((&control.Sweeper{Door: r.door, Log: d.Log}).Run)
 		begin(r.reconciler.Run)
 		if r.agent != nil {
-			begin(r.agent.Run)
+			begin(r.serveBMCs)
 		}
 		begin(r.seal)
 	}

@@ -47,3 +47,10 @@ func (r *run) asAgent() metal.Agent {
 	}
 	return r.agent
 }
+
+// serveBMCs reaches the site's BMCs until ctx ends, and lets the booters that carry to
+// them go once it has logged out.
+func (r *run) serveBMCs(ctx context.Context) {
+	defer r.carriers.Close()
+	r.agent.Run(ctx)
+}

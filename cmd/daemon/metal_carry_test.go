@@ -25,7 +25,8 @@ import (
 // overheard is a connection of which all bytes are kept.
 type overheard struct {
 	net.Conn
-	to io.Writer
+	to   io.Writer
+	slow *atomic.Bool // what is sent takes a second
 }
 
 func (c overheard) Read(b []byte) (int, error) {
@@ -35,6 +36,9 @@ func (c overheard) Read(b []byte) (int, error) {
 }
 
 func (c overheard) Write(b []byte) (int, error) {
+	if c.slow.Load() {
+		time.Sleep(time.Second)
+	}
 	_, _ = c.to.Write(b)
 	return c.Conn.Write(b)
 }
@@ -46,6 +50,7 @@ type farShop struct {
 	key     string
 	carried atomic.Int64 // connections
 	heard   heard        // all that the booter saw of them
+	slow    atomic.Bool  // it is
 	leave   func()       // stops the booter
 }
 
@@ -91,7 +96,7 @@ func (f *farShop) mint() {
 		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			f.carried.Add(1)
 			c, err := f.sim.Dial(ctx, network, strings.Replace(address, at.String(), u.Hostname(), 1))
-			return overheard{c, &f.heard}, err
+			return overheard{c, &f.heard, &f.slow}, err
 		}}
 }
 
@@ -189,5 +194,100 @@ func TestCarryNeedsABootersKey(t *testing.T) {
 				t.Errorf("%s: %s", name, res.Status)
 			}
 		}
+	})
+}
+
+// A booter's name is its key's until that is revoked: another booter's key does not take
+// its connections.
+func TestNameOfABooterIsItsKeys(t *testing.T) {
+	inFarShop(t, func(f *farShop) {
+		t := f.t
+		in := api.MintKey{}
+		in.Body.Scope = "booter"
+		other, err := api.KeyMint.Call(t.Context(), f.op, &in)
+		f.must(err)
+		f.leave()
+		held, mine := f.key, f.booter.Bearer
+		f.booter.Bearer = other.Secret.Show
+		f.come()
+		if f.carries() {
+			t.Error("another key carries under the name")
+		}
+		if said := f.said.String(); !strings.Contains(said, "409 Conflict: booter b1 carries with another key, "+held) || !strings.Contains(said, "ingot key revoke "+held) {
+			t.Error("the booter does not learn why, nor what to do")
+		}
+		f.leave()
+		f.booter.Bearer = mine
+		f.come()
+		if !f.carries() {
+			t.Error("the key that holds the name does not carry any more")
+		}
+		f.leave()
+		revoke := &api.RevokeKey{}
+		revoke.Key = held
+		_, err = api.KeyRevoke.Call(t.Context(), f.op, revoke)
+		f.must(err)
+		f.booter.Bearer = other.Secret.Show
+		f.come()
+		if !f.carries() {
+			t.Error("a key that is revoked holds the name")
+		}
+	})
+}
+
+// carries reports whether ingotd reaches BMCs through the booter.
+func (f *farShop) carries() bool {
+	id := f.enrolls(f.right())
+	time.Sleep(5 * time.Minute) // a BMC that did not answer is left alone for a while
+	_, err := api.NodePowerState.Call(f.t.Context(), f.op, &api.NodeRef{Node: id})
+	return err == nil
+}
+
+// When ingotd stops it logs out of the BMCs behind booters too, while these still carry.
+func TestStopLogsOutBehindABooter(t *testing.T) {
+	inFarShop(t, func(f *farShop) {
+		id := f.enrolls(f.right())
+		if _, err := api.NodePowerState.Call(f.t.Context(), f.op, &api.NodeRef{Node: id}); err != nil {
+			f.t.Fatal(err)
+		}
+		if f.stage.Tally().Sessions == 0 {
+			f.t.Fatal("no session is open")
+		}
+		f.slow.Store(true)
+		var asked sync.WaitGroup
+		asked.Go(func() {
+			if _, err := api.NodePowerState.Call(f.t.Context(), f.op, &api.NodeRef{Node: id}); err != nil {
+				f.t.Errorf("what is asked while it stops: %v", err)
+			}
+		})
+		time.Sleep(500 * time.Millisecond) // it is on its way
+		began := time.Now()
+		f.stop()
+		asked.Wait()
+		if n := f.stage.Tally().Sessions; n != 0 {
+			f.t.Errorf("%d sessions are left open", n)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			f.t.Errorf("the stop took %s", took)
+		}
+		f.start()
+	})
+}
+
+// A booter whose network was cut does not hold up a stop.
+func TestStopWithoutAWayToTheBMC(t *testing.T) {
+	inFarShop(t, func(f *farShop) {
+		id := f.enrolls(f.right())
+		if _, err := api.NodePowerState.Call(f.t.Context(), f.op, &api.NodeRef{Node: id}); err != nil {
+			f.t.Fatal(err)
+		}
+		f.net.Partition([]string{"ingotd"}, []string{"booter"})
+		began := time.Now()
+		f.stop()
+		if took := time.Since(began); took > time.Minute {
+			f.t.Errorf("the stop took %s", took)
+		}
+		f.net.Rejoin([]string{"ingotd"}, []string{"booter"})
+		f.start()
 	})
 }

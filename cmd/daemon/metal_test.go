@@ -455,6 +455,44 @@ func TestRetirementIsProvedOff(t *testing.T) {
 	})
 }
 
+// RUN-5, RUN-6: that a retirement waits for off is told once, with what the BMC said, and
+// once more when it is a danger, also by an agent that begins anew.
+func TestWaitForOffIsTold(t *testing.T) {
+	inShop(t, bmctest.Plain, func(s *shop) {
+		t := s.t
+		id := s.enrolls("not the password")
+		door := control.New(control.Config{Store: s.store, Now: time.Now})
+		_, err := door.Do(t.Context(), control.Call{Actor: "test"}, control.Target{Node: lifecycle.NodeID(id)},
+			control.Just(lifecycle.Verb{Call: lifecycle.Call{By: "test", Operator: true}, On: provision.Retire}))
+		s.must(err)
+		for _, c := range []struct {
+			after            time.Duration
+			awaited, overdue int
+		}{{10 * time.Minute, 1, 0}, {6 * time.Minute, 1, 1}, {time.Hour, 1, 1}} {
+			time.Sleep(c.after)
+			awaited, overdue := s.told(control.OffAwaited, id, "auth"), s.told(control.OffOverdue, id, "auth")
+			if awaited != c.awaited || overdue != c.overdue {
+				t.Errorf("after %s more: told %d and %d times, want %d and %d", c.after, awaited, overdue, c.awaited, c.overdue)
+			}
+			s.stop()
+			s.start()
+		}
+	})
+}
+
+// told is how often the log has a fact of a node that says why.
+func (s *shop) told(name, id, why string) (n int) {
+	s.t.Helper()
+	out, err := api.EventListing.Call(s.t.Context(), s.op, &api.EventList{Limit: 200})
+	s.must(err)
+	for _, e := range out.Events {
+		if e.Type == name && e.Subject == id && strings.Contains(string(e.Body), why) {
+			n++
+		}
+	}
+	return n
+}
+
 // BMC-3: the process ends between what it wrote down and the answer.
 func TestResetIsNeverSentTwice(t *testing.T) {
 	inShop(t, bmctest.LostReply, func(s *shop) {

@@ -210,6 +210,25 @@ func TestBooterGoes(t *testing.T) {
 	})
 }
 
+// A desk that was closed has ended its lines, and takes no other.
+func TestCloseEndsLines(t *testing.T) {
+	inYard(t, nil, func(y *yard) {
+		c, err := y.desk.Dial(y.Context(), "b1", y.bmc)
+		if err != nil {
+			y.Fatal(err)
+		}
+		y.desk.Close()
+		if _, err := c.Read(make([]byte, 1)); err == nil {
+			y.Error("the connection outlives the desk")
+		}
+		time.Sleep(5 * time.Minute)
+		if _, err := y.desk.Dial(y.Context(), "b1", y.bmc); !absent(err, "b1") || y.desk.Carries("b1") {
+			y.Errorf("it takes another line: %v", err)
+		}
+		y.desk.Close()
+	})
+}
+
 func absent(err error, booter string) bool {
 	e, ok := errors.AsType[*Absent](err)
 	return ok && e.Booter == booter && e.Code() == "UNAVAILABLE"

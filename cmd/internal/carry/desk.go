@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +25,7 @@ const (
 type Desk struct {
 	mu      sync.Mutex
 	booters map[string]*smux.Session
+	closed  bool
 }
 
 // Serve lets a booter carry over conn until ctx ends or the line does, and closes conn.
@@ -33,13 +36,10 @@ func (d *Desk) Serve(ctx context.Context, booter string, conn io.ReadWriteCloser
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	d.mu.Lock()
-	if d.booters == nil {
-		d.booters = map[string]*smux.Session{}
+	old, err := d.enter(booter, s)
+	if err != nil {
+		return errors.Join(err, s.Close())
 	}
-	old := d.booters[booter]
-	d.booters[booter] = s
-	d.mu.Unlock()
 	if old != nil {
 		_ = old.Close()
 	}
@@ -54,6 +54,34 @@ func (d *Desk) Serve(ctx context.Context, booter string, conn io.ReadWriteCloser
 	d.mu.Unlock()
 	_ = s.Close() // closed already where the line ended
 	return context.Cause(ctx)
+}
+
+// enter makes s a booter's line, in the place of the one that it had.
+func (d *Desk) enter(booter string, s *smux.Session) (old *smux.Session, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, errClosed
+	}
+	if d.booters == nil {
+		d.booters = map[string]*smux.Session{}
+	}
+	old = d.booters[booter]
+	d.booters[booter] = s
+	return old, nil
+}
+
+// Close ends all lines, and every one that comes later at once.
+func (d *Desk) Close() {
+	d.mu.Lock()
+	d.closed = true
+	all := slices.Collect(maps.Values(d.booters))
+	d.mu.Unlock()
+	var ends sync.WaitGroup
+	defer ends.Wait()
+	for _, s := range all { // one that is cut off is waited for
+		ends.Go(func() { _ = s.Close() }) // closed already where the line ended
+	}
 }
 
 // Carries reports whether a booter is connected.

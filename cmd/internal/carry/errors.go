@@ -5,7 +5,10 @@ import (
 	"strings"
 )
 
-var errLong = errors.New("a line is longer than 512 bytes")
+var (
+	errLong   = errors.New("a line is longer than 512 bytes")
+	errClosed = errors.New("the control plane stops, and takes no line any more")
+)
 
 // Absent reports a booter that carries nothing at the moment.
 type Absent struct{ Booter string }

@@ -2,6 +2,7 @@ package carry
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -115,9 +116,19 @@ func (p *Porter) open(ctx context.Context) (*websocket.Conn, error) {
 	ws, res, err := websocket.Dial(within, p.Server+Path+"?booter="+url.QueryEscape(p.Booter), &websocket.DialOptions{
 		HTTPClient: &h, HTTPHeader: http.Header{"Authorization": {"Bearer " + p.Bearer()}}, Subprotocols: []string{Subprotocol}})
 	if err != nil && res != nil && res.StatusCode != http.StatusSwitchingProtocols {
-		err = errors.New("the control plane refuses: " + res.Status)
+		err = errors.New("the control plane refuses: " + res.Status + why(res.Body))
 	}
 	return ws, err
+}
+
+// why is what a refusal says, in a line.
+func why(body io.Reader) string {
+	var said struct{ Detail, Next string }
+	raw, err := io.ReadAll(io.LimitReader(body, 4*maxLine))
+	if err != nil || json.Unmarshal(raw, &said) != nil || said.Detail == "" {
+		return ""
+	}
+	return ": " + plain(said.Detail+"; "+said.Next)
 }
 
 // carry is one connection, from its line to its end.

@@ -218,7 +218,7 @@ func TestLedgersAreTidied(t *testing.T) {
 			(&control.Sweeper{Door: s.Door, Log: slog.New(slog.DiscardHandler)}).Run(ctx)
 		}()
 		for i := range 20 {
-			seen := []control.Seen{{MAC: mac(i), First: time.Now(), Last: time.Now(), Count: 1}}
+			seen := []control.Seen{{MAC: mac(i), Product: uuidOf(i + 1), First: time.Now(), Last: time.Now(), Count: 1}}
 			if _, _, err := s.Sight(t.Context(), control.Call{Actor: "b"}, fmt.Sprint("b", i), seen); err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +232,7 @@ func TestLedgersAreTidied(t *testing.T) {
 		time.Sleep(26 * time.Hour)
 		synctest.Wait()
 		rows := s.all()
-		for prefix, want := range map[string]int{"boot/": 2, "ledger/sighted/": 2, "ledger/booted/": 2, "ledger/sightings/": 0, "ledger/booter/": 20, "ledger/discovered/": 2} {
+		for prefix, want := range map[string]int{"boot/": 2, "ledger/sighted/": 2, "ledger/said/": 0, "ledger/booted/": 2, "ledger/sightings/": 0, "ledger/booter/": 20, "ledger/discovered/": 2} {
 			if n := len(below(rows, prefix)); n != want {
 				t.Errorf("%s has %d rows, want %d", prefix, n, want)
 			}

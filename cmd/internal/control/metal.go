@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/internal/store"
+	"github.com/ingotmetal/ingot/statemachine/journal"
 	"github.com/ingotmetal/ingot/statemachine/lifecycle"
+	"github.com/ingotmetal/ingot/statemachine/run"
 )
 
 // The ledgers of what a site agent saw and did. None is a change of a machine
@@ -20,6 +22,7 @@ const (
 	pxeLedger    = "metal/pxe/"    // by node: a boot override to PXE that we set
 	cycledLedger = "metal/cycled/" // by node: when it was last cycled into PXE
 	offLedger    = "metal/off/"    // by node: when it was last proved off, and for which attempt
+	waitLedger   = "metal/wait/"   // by node: since when it is to be off, for which attempt, and what of that is in the log
 )
 
 // PowerSeen is what a BMC said of its machine's power.
@@ -146,11 +149,7 @@ func Cycles(l *Look, node lifecycle.NodeID, verb string, at time.Time) {
 // CycledAt is when a node was last cycled into PXE; zero: never.
 func CycledAt(r store.Reader, node lifecycle.NodeID) time.Time {
 	raw, _ := r.Get(store.LedgerPrefix + cycledLedger + string(node))
-	var t time.Time
-	if t.UnmarshalText(raw) != nil {
-		return time.Time{}
-	}
-	return t
+	return parseTime(raw)
 }
 
 // proof is when a machine was proved off, and for which attempt.
@@ -176,4 +175,46 @@ func IsOff(r store.Reader, n *lifecycle.Node, now time.Time) bool {
 	var p proof
 	slot := lifecycle.HeldBy(n)
 	return slot.Holder != lifecycle.Free && getLedger(r, offLedger+string(n.ID), &p) && p.Epoch == slot.Epoch && now.Sub(p.At) < proofLife
+}
+
+// The facts of a machine that is to be off and is not.
+const (
+	OffAwaited = "node.power.off-awaited"
+	OffOverdue = "node.power.off-overdue" // whatever it ran may run on
+)
+
+// offWait is a wait for off.
+type offWait struct {
+	Epoch uint64
+	Since time.Time
+	Told  []run.Alarm
+}
+
+// AwaitsOff tells the log that a machine which an attempt wants off since a time is not,
+// and why: once, and once more when that is a danger (RUN-5, RUN-6). It returns since
+// when the attempt has wanted that: another life of the agent may have begun earlier.
+func (d *Door) AwaitsOff(ctx context.Context, actor string, node lifecycle.NodeID, epoch uint64, since time.Time, why string) (time.Time, error) {
+	began := since
+	_, err := d.Record(ctx, Call{Actor: actor}, func(tx store.Tx, now time.Time) ([]journal.Fact, error) {
+		var w offWait
+		if !getLedger(tx, waitLedger+string(node), &w) || w.Epoch != epoch {
+			w = offWait{Epoch: epoch, Since: since.UTC().Round(0)}
+		}
+		began = w.Since
+		alarm := run.OffAlarm(now.Sub(w.Since))
+		if slices.Contains(w.Told, alarm) {
+			return nil, nil
+		}
+		w.Told = append(w.Told, alarm)
+		body, err := json.Marshal(Body{Why: why})
+		if err != nil {
+			return nil, err
+		}
+		f := journal.Fact{Type: OffAwaited, Subject: string(node), Body: string(body)}
+		if alarm == run.OffOverlong {
+			f.Type = OffOverdue
+		}
+		return []journal.Fact{f}, putLedger(tx, waitLedger+string(node), w)
+	})
+	return began, err
 }

@@ -62,6 +62,9 @@ func evidence(r store.Reader, id lifecycle.NodeID, x Seen) lifecycle.Proposal {
 			}
 		}
 	}
+	if shared(r, x) {
+		p.SecondMAC = true
+	}
 	if made := recordedAt(r, x.MAC); !made.IsZero() && made.Before(first) {
 		first = made // a booter that forgot it and sees it again
 	}
@@ -70,6 +73,51 @@ func evidence(r store.Reader, id lifecycle.NodeID, x Seen) lifecycle.Proposal {
 	p.Late = first.Sub(at) > sightedWithin
 	p.SecondOwner = secondOwner(r, id, x.Product)
 	return p
+}
+
+// saidLedger has a row for each UUID and MAC that sent it: when it last did. What a
+// booter or a MAC says later takes nothing back.
+const saidLedger = "said/"
+
+func saidKey(product registration.ServerID, mac netboot.MAC) string {
+	return store.LedgerPrefix + saidLedger + product.Key().String() + "/" + mac.String()
+}
+
+// said keeps that a MAC sent a UUID, whatever becomes of its record.
+func said(tx store.Tx, x Seen) error {
+	if x.Product == (registration.ServerID{}) {
+		return nil
+	}
+	key := saidKey(x.Product, x.MAC)
+	if raw, ok := tx.Get(key); ok && !x.Last.After(parseTime(raw)) {
+		return nil
+	}
+	raw, err := x.Last.UTC().Round(0).MarshalText()
+	if err == nil {
+		tx.Put(key, raw)
+	}
+	return err
+}
+
+// shared reports whether a second MAC sent a UUID within a day (BOOT-11).
+func shared(r store.Reader, x Seen) bool {
+	prefix := store.LedgerPrefix + saidLedger + x.Product.Key().String() + "/"
+	for key, raw := range r.Range(prefix, next(prefix)) {
+		// A time that cannot be read proves nothing, and is as now.
+		at := parseTime(raw)
+		if key != prefix+x.MAC.String() && (at.IsZero() || x.Last.Sub(at) < SightingLife) {
+			return true
+		}
+	}
+	return false
+}
+
+// parseTime is a time that a ledger has; zero where it is none.
+func parseTime(raw []byte) (t time.Time) {
+	if t.UnmarshalText(raw) != nil {
+		return time.Time{}
+	}
+	return t
 }
 
 // recordedAt is when a MAC that nobody has claimed was first reported; zero: unknown.

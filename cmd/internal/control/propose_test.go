@@ -158,6 +158,26 @@ var proposals = []struct {
 		p.cycles("cycle", true, true)
 		p.sees("b1", now(1, uuidOf(1)))
 	}, true},
+	{"the UUID from a second MAC that its booter reports no more", func(p *pxeDesk) {
+		p.sees("b1", now(2, uuidOf(1)))
+		p.sees("b1")
+		p.cycles("cycle", true, true)
+		p.sees("b1", now(1, uuidOf(1)))
+	}, false},
+	{"the UUID from a second MAC that sends another one now", func(p *pxeDesk) {
+		p.sees("b1", now(2, swapped(uuidOf(1))))
+		time.Sleep(time.Minute)
+		p.sees("b1", now(2, uuidOf(3)))
+		p.cycles("cycle", true, true)
+		p.sees("b1", now(1, uuidOf(1)))
+	}, false},
+	{"the UUID from a second MAC that is reported no more, a day ago", func(p *pxeDesk) {
+		p.sees("b1", now(2, uuidOf(1)))
+		p.sees("b1")
+		time.Sleep(24 * time.Hour)
+		p.cycles("cycle", true, true)
+		p.sees("b1", now(1, uuidOf(1)))
+	}, true},
 	{"another UUID", func(p *pxeDesk) { p.cycles("cycle", true, true); p.sees("b1", now(1, uuidOf(2))) }, false},
 	{"no UUID", func(p *pxeDesk) { p.cycles("cycle", true, true); p.sees("b1", now(1, registration.ServerID{})) }, false},
 	{"first seen with another UUID", func(p *pxeDesk) {

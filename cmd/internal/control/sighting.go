@@ -184,6 +184,9 @@ func (d *Door) sighted(l *Look, x Seen) (lifecycle.Input, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := said(l.tx, x); err != nil {
+		return nil, err
+	}
 	l.Note(lastSighting+x.MAC.String(), raw)
 	in := lifecycle.Sighted{MAC: x.MAC, Product: netboot.ServerID(x.Product), Spoken: Spoken(l, netboot.ServerID(x.Product))}
 	limit := cmp.Or(l.State.Site.Policy.MaxDiscovered, lifecycle.MaxDiscovered)

@@ -32,6 +32,9 @@ func old() map[string]func(r store.Reader, name string, raw []byte, now time.Tim
 			_, kept := r.Get(lifecycle.RowBoot + mac)
 			return !kept && (json.Unmarshal(raw, &x) != nil || now.Sub(x.Last) >= SightingLife)
 		},
+		saidLedger: func(_ store.Reader, _ string, raw []byte, now time.Time) bool {
+			return now.Sub(parseTime(raw)) >= SightingLife
+		},
 		strings.TrimPrefix(bootedLedger, store.LedgerPrefix): func(r store.Reader, mac string, raw []byte, now time.Time) bool {
 			var x Booted
 			_, kept := r.Get(lifecycle.RowBoot + mac)

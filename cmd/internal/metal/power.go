@@ -197,6 +197,7 @@ func (s *Site) end(ctx context.Context, n lifecycle.Need, result string, start t
 // off turns a machine off and proves it, for an attempt that waits for that. It
 // tries until it is so, or nothing waits for it any more (RUN-6).
 func (s *Site) off(ctx context.Context, n lifecycle.Need) error {
+	since := s.Door.Now()
 	for failed := 1; ; failed++ {
 		err := s.turnOff(ctx, n)
 		if err == nil || ctx.Err() != nil {
@@ -204,10 +205,28 @@ func (s *Site) off(ctx context.Context, n lifecycle.Need) error {
 		}
 		wait := run.RetryAfter(failed)
 		s.Log.Warn("a machine that must be off is not proved off", "node", string(n.Node), "epoch", n.Epoch, "error", err, "retry", wait.String())
+		since = s.awaitsOff(ctx, n, since, err)
+		if danger := run.OffDanger - s.Door.Now().Sub(since) + time.Second; danger > 0 && danger < wait {
+			if !pause.For(ctx, danger) {
+				return ctx.Err()
+			}
+			since = s.awaitsOff(ctx, n, since, err)
+			wait -= danger
+		}
 		if !pause.For(ctx, wait) {
 			return ctx.Err()
 		}
 	}
+}
+
+// awaitsOff tells the log that a machine is not off, and returns since when it should be.
+// Where it cannot be told now, the next failure tells it.
+func (s *Site) awaitsOff(ctx context.Context, n lifecycle.Need, since time.Time, why error) time.Time {
+	began, err := s.Door.AwaitsOff(ctx, actor, n.Node, n.Epoch, since, bmc.Quote(why.Error()))
+	if err != nil && ctx.Err() == nil {
+		s.Log.Warn("that a machine is not off could not be told", "node", string(n.Node), "error", err)
+	}
+	return began
 }
 
 func (s *Site) turnOff(ctx context.Context, n lifecycle.Need) error {

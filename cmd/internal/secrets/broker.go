@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"context"
+	"errors"
 )
 
 // A Broker takes the credentials that a caller hands in inline, ahead of any
@@ -44,6 +45,19 @@ func (b Broker) Forget(ctx context.Context, k Kept) error {
 		delete(in, k.Ref.Name)
 		return true, nil
 	})
+}
+
+// Discard deletes what was kept, once nothing refers to it. What is there no more is no
+// error. The error is [*NoBroker] or that of [Store.Delete].
+func (b Broker) Discard(ctx context.Context, ref Ref) error {
+	if b.store == nil {
+		return &NoBroker{}
+	}
+	err := b.store.Delete(ctx, ref.Name)
+	if e, ok := errors.AsType[*Refused](err); ok && e.Code() == "NOT_FOUND" {
+		return nil
+	}
+	return err
 }
 
 // A NoBroker reports inline credentials where nobody takes them.

@@ -2,6 +2,7 @@ package secrets_test
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -172,4 +173,23 @@ func refusals(t *testing.T, s *secrets.Store, canary string) []any {
 		out = append(out, err, fmt.Errorf("wrapped: %w", err))
 	}
 	return out
+}
+
+// What is discarded is gone, once or twice, and its name is free for another password.
+func TestBrokerDiscards(t *testing.T) {
+	s := storeIn(t.TempDir())
+	b := secrets.NewBroker(s)
+	for _, text := range []string{"one", "two"} {
+		k, err := b.Keep(t.Context(), "bmc_1", "root", password(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(b.Discard(t.Context(), k.Ref), b.Discard(t.Context(), k.Ref)); err != nil {
+			t.Error(err)
+		}
+		if all, err := s.List(t.Context()); err != nil || len(all) != 0 {
+			t.Errorf("%v, %v", all, err)
+		}
+	}
+	wants(t, "no store", secrets.Broker{}.Discard(t.Context(), secrets.Ref{}), "INVALID_CONFIG", "no secret broker")
 }

@@ -20,10 +20,14 @@ import (
 var booterName = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 
 // Carry is where booters come to carry connections to BMCs (MACH-6), at [carry.Path].
-// Their key is that with which they follow the site; a line ends with its key.
+// Their key is that with which they follow the site; a line ends with its key. A name
+// belongs to the key that carried under it first, until that is revoked.
 func (s *Server) Carry(d *carry.Desk) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, err := s.porter(r)
+		if err == nil {
+			err = s.named(ctx, r.URL.Query().Get("booter"))
+		}
 		if err != nil {
 			httpop.Answer(w, httpop.Problem(err, s.Door.Now()))
 			return
@@ -62,7 +66,71 @@ func (s *Server) porter(r *http.Request) (context.Context, error) {
 	return ctx, nil
 }
 
-// keyLives returns when the caller is shut out, or the server or the request ends.
+// carriersLedger has a row for each name under which a booter carried: the ID of the key
+// that did first.
+const carriersLedger = "carrier/"
+
+// maxNames is how many booters may carry with one key.
+const maxNames = 64
+
+// named binds a booter's name to the caller's key, so that a booter of one site cannot
+// take the connections of another's.
+func (s *Server) named(ctx context.Context, booter string) error {
+	key := caller(ctx).id
+	var bound bool
+	err := s.Door.Store().View(ctx, func(r store.Reader) error {
+		raw, _ := r.Get(store.LedgerPrefix + carriersLedger + booter)
+		_, kept, err := apiKey(r, key)
+		if err == nil && !kept { // a session has no name that outlives it
+			err = refused("ACCESS_DENIED", "connections to BMCs are carried with a booter's own key alone", "mint one with ingot key mint --scope booter")
+		}
+		bound = string(raw) == key
+		return err
+	})
+	if err != nil || bound {
+		return err
+	}
+	_, err = s.Door.Store().Update(ctx, func(tx store.Tx) error { return bindName(tx, booter, key) })
+	if err != nil {
+		s.Log.Warn("a booter may not carry connections to BMCs", "booter", booter, "key", key, "error", err)
+		return err
+	}
+	s.Log.Info("a booter's name is bound to its key", "booter", booter, "key", key)
+	return nil
+}
+
+// bindName binds a name that no key holds which still opens something, and forgets the
+// names of those that do not.
+func bindName(tx store.Tx, booter, key string) error {
+	prefix := store.LedgerPrefix + carriersLedger
+	var dead []string
+	names := 0
+	for row, raw := range tx.Range(prefix, prefix[:len(prefix)-1]+"0") {
+		holder, kept, err := apiKey(tx, string(raw))
+		switch {
+		case err != nil:
+			return err
+		case !kept || !holder.Key.Revoked.IsZero():
+			dead = append(dead, row)
+		case string(raw) == key:
+			names++
+		case row == prefix+booter:
+			return refused("CONFLICT", "booter "+booter+" carries with another key, "+string(raw), "give the booter that key, or revoke it: ingot key revoke "+string(raw)+"; a booter of its own needs a name of its own")
+		}
+	}
+	if names >= maxNames {
+		return refused("CONFLICT", "the key carries for as many booters as a key may", "mint a key for each booter, and revoke this one")
+	}
+	for _, row := range dead {
+		tx.Delete(row)
+	}
+	tx.Put(prefix+booter, []byte(key))
+	return nil
+}
+
+// keyLives returns when the caller is shut out, or the store or the request ends. A stop
+// of the server does not end a line: who dials has yet to log out of BMCs, and closes the
+// desk then.
 func (s *Server) keyLives(ctx context.Context) {
 	st := s.Door.Store()
 	for {
@@ -76,8 +144,6 @@ func (s *Server) keyLives(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			return
-		case <-serve.Stopping(ctx):
 			return
 		case <-st.Failed():
 			return

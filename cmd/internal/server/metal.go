@@ -111,6 +111,12 @@ func (s *Server) metalEnroll(ctx context.Context, in *api.EnrollMetal) (api.Node
 	if err != nil {
 		return api.NodeChanged{}, err
 	}
+	if node == "" {
+		err = s.sole(ctx, &m)
+	}
+	if err != nil {
+		return api.NodeChanged{}, err
+	}
 	kept, err := s.keep(ctx, in, &m, c, node != "")
 	if err != nil {
 		return api.NodeChanged{}, err
@@ -230,7 +236,7 @@ func (s *Server) keep(ctx context.Context, in *api.EnrollMetal, m *lifecycle.Met
 		m.Credentials = secrets.Ref{Kind: secrets.KindStore, Name: name}.String()
 		return secrets.Kept{}, nil
 	}
-	kept, err := s.Broker.Keep(ctx, name, b.Username, password)
+	kept, err := s.keepNew(ctx, name, b.Username, password)
 	m.Credentials = kept.Ref.String()
 	return kept, err
 }

@@ -36,6 +36,9 @@ func (benchAgent) Ask(_ context.Context, t metal.Target, q metal.Question) (meta
 	a := metal.Answer{Power: bmc.PowerObservation{State: bmc.On, Ended: time.Now()}, Boot: bmc.BootState{Target: bmc.BootNone}}
 	switch q.What {
 	case metal.SetBoot:
+		if q.Boot.Target == bmc.BootDisk {
+			return a, &bmc.Error{Kind: bmc.Indeterminate, Op: "set boot", Sent: bmc.SentMaybe, Why: "the answer is lost", Do: "look at the override"}
+		}
 		a.Boot = bmc.BootState{Target: q.Boot.Target, Life: q.Boot.Life}
 	case metal.InsertMedia:
 		if strings.Contains(q.Media.Image, "lost") {
@@ -148,5 +151,153 @@ func TestInlineCredentials(t *testing.T) {
 	refuses(none, "INVALID_CONFIG", api.MetalEnroll, none.ada, byBMC(1))
 	if _, _, err := none.door.Read(t.Context(), control.Target{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// BOOT-11: once another boot override may have been set, a start is no more one into PXE.
+func TestOverrideWhoseAnswerIsLost(t *testing.T) {
+	s := siteWith(t, func(*server.Config) {})
+	n := ask(s, api.MetalEnroll, s.ada, byBMC(1)).Node
+	ask(s, api.MetalAbort, s.ada, &api.NodeChange{NodeRef: api.NodeRef{Node: n.ID}})
+	set := &api.SetBoot{NodeChange: api.NodeChange{NodeRef: api.NodeRef{Node: n.ID}}}
+	set.Body.Target = "pxe"
+	note := func() bool { _, there := s.rows()["ledger/metal/pxe/"+n.ID]; return there }
+	ask(s, api.NodeOverrideSet, s.ada, set)
+	set.DryRun, set.Body.Target = true, "disk"
+	ask(s, api.NodeOverrideSet, s.ada, set)
+	s.check(note(), "what was proved is noted")
+	set.DryRun = false
+	refuses(s, "UNAVAILABLE", api.NodeOverrideSet, s.ada, set)
+	s.check(!note(), "what is not known is not noted")
+}
+
+// PROV-9: one BMC's password is not sent to another address.
+func TestReferenceOfAnotherBMC(t *testing.T) {
+	s := newSite(t)
+	first := ask(s, api.MetalEnroll, s.ada, byBMC(1)).Node
+	st, _, err := s.door.Read(t.Context(), control.Target{Node: lifecycle.NodeID(first.ID)})
+	must(t, err)
+	own := byBMC(2)
+	own.Body.Username, own.Body.Password, own.Body.Credentials = "", "", "secret://file/rack7/u2"
+	own.Body.RequestID = "req-2"
+	second := ask(s, api.MetalEnroll, s.ada, own).Node
+	s.check(ask(s, api.MetalEnroll, s.ada, own).Node.ID == second.ID, "the same request (PROV-17)")
+	for _, ref := range []string{st.Node.Metal.Credentials, own.Body.Credentials} {
+		thief := byBMC(3)
+		thief.Body.Username, thief.Body.Password, thief.Body.Credentials = "", "", ref
+		if p := refuses(s, "CONFLICT", api.MetalEnroll, s.ada, thief); !strings.Contains(p.Detail, "another BMC") {
+			t.Errorf("it does not say why: %+v", p)
+		}
+		thief.DryRun = true
+		refuses(s, "CONFLICT", api.MetalEnroll, s.ada, thief)
+	}
+	beside := byBMC(2) // a machine behind the same BMC
+	beside.Body.Username, beside.Body.Password, beside.Body.Credentials = "", "", own.Body.Credentials
+	beside.Body.System, beside.Body.MACs = "2", []string{macOf(124)}
+	ask(s, api.MetalEnroll, s.ada, beside)
+}
+
+// PROV-8: a node that is deleted leaves no password behind, and its request may be made
+// anew, with another one.
+func TestCredentialsOfADeletedNode(t *testing.T) {
+	dir := t.TempDir()
+	vault := secrets.NewStore(dir+"/secrets.age", dir+"/id.age", &counter{n: 9})
+	s := siteWith(t, func(c *server.Config) { c.Broker = secrets.NewBroker(vault) })
+	word, err := secrets.NewPassword("an operator's own")
+	must(t, err)
+	_, err = vault.Put(t.Context(), "rack7", "root", word)
+	must(t, err)
+	kept := func() int {
+		t.Helper()
+		all, err := vault.List(t.Context())
+		must(t, err)
+		return len(all) - 1 // but for the operator's
+	}
+	in := byBMC(1)
+	in.Body.RequestID = "req-1"
+	leave := func(id string, left int) {
+		t.Helper()
+		ref := api.NodeChange{NodeRef: api.NodeRef{Node: id}}
+		ask(s, api.MetalAbort, s.ada, &ref)
+		dry := ref
+		dry.DryRun = true
+		before := kept()
+		ask(s, api.NodeDelete, s.ada, &dry)
+		s.check(kept() == before, "a dry run deletes nothing", before, kept())
+		ask(s, api.NodeDelete, s.ada, &ref)
+		s.check(kept() == left, "what is left", kept(), left)
+	}
+	first := ask(s, api.MetalEnroll, s.ada, in).Node.ID
+	st, _, err := s.door.Read(t.Context(), control.Target{Node: lifecycle.NodeID(first)})
+	must(t, err)
+	beside := byBMC(1) // a machine behind the same BMC
+	beside.Body.Username, beside.Body.Password, beside.Body.Credentials = "", "", st.Node.Metal.Credentials
+	beside.Body.System, beside.Body.MACs = "2", []string{macOf(124)}
+	second := ask(s, api.MetalEnroll, s.ada, beside).Node.ID
+	leave(first, 1)
+	leave(second, 0)
+	in.Body.Password, in.Body.MACs = "another word", []string{macOf(125)} // a MAC of a deleted node stays decommissioned
+	third := ask(s, api.MetalEnroll, s.ada, in).Node.ID
+	s.check(third != first && kept() == 1, "the same request, another password", first, third, kept())
+	leave(third, 0)
+	own := byBMC(2)
+	own.Body.Username, own.Body.Password, own.Body.Credentials = "", "", "secret://store/rack7"
+	leave(ask(s, api.MetalEnroll, s.ada, own).Node.ID, 0)
+	leave(ask(s, api.MetalEnroll, s.ada, byBMC(3)).Node.ID, 0) // without a request ID
+	was, err := secrets.ParseRef(st.Node.Metal.Credentials)
+	must(t, err)
+	_, err = vault.Put(t.Context(), was.Name, "root", word) // as after a crash between the two
+	must(t, err)
+	in.Body.MACs = []string{macOf(126)}
+	ask(s, api.MetalEnroll, s.ada, in)
+	s.check(kept() == 1, "what nobody has gives way", kept())
+}
+
+// slowAgent holds what sets a boot override until it may go on.
+type slowAgent struct {
+	benchAgent
+	asked, goes chan struct{}
+}
+
+func (a slowAgent) Ask(ctx context.Context, t metal.Target, q metal.Question) (metal.Answer, error) {
+	if q.What == metal.SetBoot {
+		a.asked <- struct{}{}
+		<-a.goes
+	}
+	return a.benchAgent.Ask(ctx, t, q)
+}
+
+// A call that is made again while it is carried out does not reach the BMC a second time.
+func TestSameKeyAtOnce(t *testing.T) {
+	slow := slowAgent{asked: make(chan struct{}, 9), goes: make(chan struct{})}
+	s := siteWith(t, func(c *server.Config) { c.Agent = slow })
+	n := ask(s, api.MetalEnroll, s.ada, byBMC(1)).Node
+	ask(s, api.MetalAbort, s.ada, &api.NodeChange{NodeRef: api.NodeRef{Node: n.ID}})
+	set := api.SetBoot{NodeChange: api.NodeChange{NodeRef: api.NodeRef{Node: n.ID}}}
+	set.Body.Target, set.IdempotencyKey = "pxe", "a-key-of-sixteen"
+	first := make(chan error)
+	go func() {
+		_, err := api.NodeOverrideSet.Call(t.Context(), s.ada, &set)
+		first <- err
+	}()
+	select {
+	case <-slow.asked:
+	case err := <-first:
+		t.Fatal(err)
+	}
+	again := set
+	if p := refuses(s, "CONFLICT", api.NodeOverrideSet, s.ada, &again); !strings.Contains(p.Detail, "being carried out") {
+		t.Errorf("%+v", p)
+	}
+	other := set
+	other.IdempotencyKey, other.DryRun = "another-key-of-16", true
+	ask(s, api.NodeOverrideSet, s.ada, &other)
+	close(slow.goes)
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	s.check(ask(s, api.NodeOverrideSet, s.ada, &set).Replayed, "the answer of the first")
+	if len(slow.asked) != 0 {
+		t.Error("the BMC was asked twice")
 	}
 }

@@ -196,9 +196,14 @@ func (s *Server) maintenance(ctx context.Context, in *api.Maintain) (api.NodeCha
 }
 
 func (s *Server) nodeDelete(ctx context.Context, in *api.NodeChange) (api.Deleted, error) {
+	var credentials string
 	done, err := s.nodeVerb(ctx, api.NodeDelete, *in, in, func(l *control.Look) lifecycle.Input {
+		credentials = l.State.Node.Metal.Credentials
 		return lifecycle.DeleteNode{Call: by(ctx, in.Change), World: l.World}
 	})
+	if err == nil && !in.DryRun {
+		s.disused(ctx, credentials)
+	}
 	return api.Deleted{Outcome: done.Outcome, Deleted: len(done.Facts) > 0}, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/ingotmetal/ingot/bmc"
@@ -144,6 +145,45 @@ func (e *Held) Holder() lifecycle.Slot { return e.by }
 // Next is what to do.
 func (*Held) Next() string { return "wait for its end, or abort it" }
 
+// underway are the idempotency keys, each with its actor, of calls that act outside of
+// the store: until such a call has ended, the store does not know of it.
+type underway struct {
+	mu   sync.Mutex
+	keys map[string]bool
+}
+
+// begin refuses a call that is being carried out; ended is when it no longer is.
+func (u *underway) begin(c control.Call) (ended func(), err error) {
+	if c.Key == "" || c.DryRun {
+		return func() {}, nil
+	}
+	key := c.Actor + "\x00" + c.Key
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.keys[key] {
+		return nil, refused("CONFLICT", "the call with this idempotency key is being carried out", "call again with it: once that has ended it answers what came of it")
+	}
+	if u.keys == nil {
+		u.keys = map[string]bool{}
+	}
+	u.keys[key] = true
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.keys, key)
+	}, nil
+}
+
+// unsettled forgets what is noted of a boot override before another is sent, whose
+// answer may be lost (BOOT-11).
+func (s *Server) unsettled(ctx context.Context, id lifecycle.NodeID, what metal.What) error {
+	if what != metal.SetBoot && what != metal.ClearBoot {
+		return nil
+	}
+	_, err := s.Door.Store().Update(ctx, func(tx store.Tx) error { return control.BootsPXE(tx, id, false, false) })
+	return err
+}
+
 // changes carries out q on a free machine, and keeps one row of what was asked and
 // what came of it, also where it failed after it was sent. fact and why name it;
 // note may write ledgers.
@@ -152,6 +192,11 @@ func (s *Server) changes(ctx context.Context, op api.Any, in *api.NodeChange, as
 	if err != nil {
 		return metal.Answer{}, control.Done{}, err
 	}
+	ended, err := s.underway.begin(c)
+	if err != nil {
+		return metal.Answer{}, control.Done{}, err
+	}
+	defer ended()
 	// A call that was made before asks nothing of the machine again.
 	if done, found, err := s.Door.Replayed(ctx, c); found || err != nil {
 		return metal.Answer{}, done, err
@@ -163,6 +208,9 @@ func (s *Server) changes(ctx context.Context, op api.Any, in *api.NodeChange, as
 	var a metal.Answer
 	var failed error
 	if !in.DryRun {
+		if err := s.unsettled(ctx, n.ID, q.What); err != nil {
+			return a, control.Done{}, err
+		}
 		a, failed = s.Agent.Ask(ctx, metal.Target{Node: n.ID, Metal: n.Metal}, q)
 	}
 	if failed != nil {

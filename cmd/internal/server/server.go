@@ -60,6 +60,7 @@ type Server struct {
 	denials *operators.Limiter
 
 	enrolling sync.Mutex // one enroll at a time
+	underway  underway
 }
 
 // denialRate is how many refused mutations of one caller are journaled (MACH-9).
