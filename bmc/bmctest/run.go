@@ -197,7 +197,14 @@ func (s Subject) check(ctx context.Context, law Law, scene Scene) error {
 	if scene == "" {
 		return law.check(ctx, t)
 	}
-	return t.on(ctx, scene, func(t *try) error { return law.check(ctx, t) })
+	return t.on(ctx, scene, func(t *try) error {
+		if law.Level == Simulated { // it may turn the machine off, and log in with wrong passwords
+			if _, err := t.sim(); err != nil {
+				return err
+			}
+		}
+		return law.check(ctx, t)
+	})
 }
 
 // on sets a scene for a check, and takes it down.
