@@ -2,9 +2,12 @@ package bmctest_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
+	"log/slog"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -213,7 +216,18 @@ func pureMutants() []mutant {
 			}
 			return s, err
 		}})},
+		{6, "logs what it authenticates with", logs(func(basic string) { slog.Debug("login", "header", basic) })},
+		{6, "prints what it authenticates with to the log", logs(func(basic string) { log.Print(basic) })},
 	}
+}
+
+// logs makes a driver that logs what it authenticates with.
+func logs(say func(basic string)) func(*bmctest.Simulator) bmc.Driver {
+	return bend(bent{open: func(ctx context.Context, d bmc.Driver, e bmc.Endpoint, a bmc.Access) (bmc.Session, error) {
+		c, _ := a.Credentials.Credentials(ctx)
+		say("Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password.Show())))
+		return d.Open(ctx, e, a)
+	}})
 }
 
 // bare hides what a session can do.

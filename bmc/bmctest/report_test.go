@@ -5,9 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
+	"log"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ingotmetal/ingot/bmc"
 	"github.com/ingotmetal/ingot/bmc/bmctest"
@@ -95,5 +99,21 @@ func TestLawsAreNamed(t *testing.T) {
 		if ipmi := n >= 54 && n <= 58; numbers[n] == ipmi {
 			t.Errorf("law %d: there %t", n, numbers[n])
 		}
+	}
+}
+
+// The process's loggers are as they were when a run is over, many at once too.
+func TestJudgeLeavesTheLoggers(t *testing.T) {
+	was, to, flags := slog.Default(), log.Writer(), log.Flags()
+	synctest.Test(t, func(t *testing.T) {
+		sim := &bmctest.Simulator{}
+		r := bmctest.Judge(t.Context(), bmctest.Subject{Driver: good(sim), Stage: sim.Stage, Only: 6, Parallel: 4}, nil)
+		if !r.OK() {
+			t.Errorf("%+v", r.Results)
+		}
+		time.Sleep(10 * time.Second) // both ends of a connection in memory close
+	})
+	if slog.Default() != was || log.Writer() != to || log.Flags() != flags {
+		t.Errorf("the loggers differ: %t %t %d", slog.Default() == was, log.Writer() == to, log.Flags())
 	}
 }
