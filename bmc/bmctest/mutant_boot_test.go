@@ -40,6 +40,7 @@ func bootMutants() []mutant {
 		{40, "does not look again", remembers},
 		{41, "says what it was asked for", fakes},
 		{42, "knows no entity tags", refuses},
+		{42, "sends entity tags as they were told", echoes},
 		{43, "knows no settings objects", fakes},
 		{44, "says that it is inserted", claims},
 		{45, "takes any slot", claims},
