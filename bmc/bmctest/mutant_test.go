@@ -74,6 +74,7 @@ type session struct {
 	insert  func(context.Context, bmc.MediaSpec) (bmc.MediaSlot, error)
 	nics    func(context.Context) (bmc.Inspection, error)
 	rotate  func(context.Context, bmc.Secret) error
+	clear   func(context.Context) (bmc.BootState, error)
 }
 
 // everything is what a session of a full driver has.
@@ -93,7 +94,7 @@ func straight(s bmc.Session) *session {
 	all := s.(everything)
 	return &session{
 		Session: s, probe: all.Probe, close: all.Close, read: all.ReadPower, send: all.SendPower, targets: all.BootTargets,
-		boot: all.ReadBoot, set: all.SetBoot, insert: all.InsertMedia, nics: all.Inventory, rotate: all.RotatePassword,
+		boot: all.ReadBoot, set: all.SetBoot, insert: all.InsertMedia, nics: all.Inventory, rotate: all.RotatePassword, clear: all.ClearBoot,
 	}
 }
 
@@ -112,7 +113,7 @@ func (s *session) SetBoot(ctx context.Context, b bmc.BootSpec) (bmc.BootState, e
 	return s.set(ctx, b)
 }
 func (s *session) ClearBoot(ctx context.Context) (bmc.BootState, error) {
-	return s.all().ClearBoot(ctx)
+	return s.clear(ctx)
 }
 func (s *session) MediaSlots(ctx context.Context) ([]bmc.MediaSlot, error) {
 	return s.all().MediaSlots(ctx)

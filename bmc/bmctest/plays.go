@@ -32,7 +32,8 @@ func plays(s Scene, away string) (play, bool) {
 	if name, shuffled, ok := s.Recording(); ok {
 		p.tree = name
 		if shuffled {
-			p.rule(bmcsim.Rule{Every: 2, Effect: bmcsim.Effect{Shuffle: true}})
+			turn := bmcsim.Effect{Shuffle: true}
+			p.rule(bmcsim.Rule{Effect: turn}, bmcsim.Rule{Path: "/redfish/v1/Systems", Every: 2, Effect: turn}) // back again each second time
 		}
 		return p, true
 	}
