@@ -172,14 +172,15 @@ func (s Subject) judge(ctx context.Context, law Law, scene Scene) Result {
 		return r
 	}
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, law.time())
+	within, cancel := context.WithTimeout(ctx, law.time())
 	defer cancel()
-	err := s.check(ctx, law, scene)
+	err := s.check(within, law, scene)
 	r.Took = time.Since(began)
-	un, notRun := errors.AsType[*unfit](err)
-	switch {
-	case notRun:
-		r.State, r.Why = NotRun, un.why
+	switch over := ctx.Err(); {
+	case over != nil: // what it saw says nothing of the driver
+		r.State, r.Why = NotRun, errors.Join(over, err).Error()
+	case err != nil && lacking(err):
+		r.State, r.Why = NotRun, err.Error()
 	case err != nil:
 		r.State, r.Why = Broken, err.Error()
 	default:
