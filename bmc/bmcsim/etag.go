@@ -63,7 +63,10 @@ func (b *BMC) matches(q *request, body map[string]any, raw []byte) (answer, bool
 		return answer{}, true
 	}
 	want := b.tag(body, raw, false)
-	if b.o.ETags.Mode == ETagTwice {
+	switch b.o.ETags.Mode {
+	case ETagWeak: // which If-Match never matches (RFC 9110, 13.1.1)
+		want = strings.TrimPrefix(want, "W/")
+	case ETagTwice:
 		want, given = strings.Trim(want, `"`), strings.Replace(strings.Replace(given, `""`, "\x00", 2), `"`, "", 2)
 	}
 	if given != want {

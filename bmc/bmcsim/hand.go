@@ -26,14 +26,19 @@ func (b *BMC) Switch(ctx context.Context, system string, on bool) error {
 	if err != nil || running == on {
 		return err
 	}
-	if on {
-		err = s.backend.On(ctx, b.start(s))
-	} else {
+	b.mu.Lock()
+	goes := s.goesOn(time.Now())
+	b.mu.Unlock()
+	switch {
+	case !on:
 		err = s.backend.Off(ctx)
+	case !goes:
+		err = s.backend.On(ctx, b.start(s))
 	}
 	if err != nil {
 		return err
 	}
+	b.dropRestart(s)
 	for running = !on; running != on; {
 		if running, err = b.look(ctx, s); err == nil && running != on {
 			err = b.sleep(ctx, 100*time.Millisecond)

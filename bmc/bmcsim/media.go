@@ -193,7 +193,7 @@ func (b *BMC) mayInsert(q *request, s *slot, params map[string]any, image string
 	switch {
 	case q.now.Before(s.ejecting):
 		return refuse(http.StatusInternalServerError, "InternalError", "The request failed due to an internal service error. The service is still operational.")
-	case s.busy || s.inserted || s.image != "":
+	case s.busy || s.inserted || s.image != "" || q.now.Before(s.stale):
 		return refuse(http.StatusConflict, "ResourceInUse", "The change to the requested resource failed because the resource is in use or in transition.")
 	}
 	s.busy = true
@@ -248,7 +248,7 @@ func (b *BMC) eject(q *request, s *slot) answer {
 	}
 	s.touched, s.inserted, s.image, s.medium = true, false, "", Medium{}
 	s.ejecting = q.now.Add(b.o.Media.EjectTakes)
-	if was {
+	if was || image != "" {
 		s.stale = q.now.Add(b.o.Media.Stale)
 	}
 	b.mu.Unlock()

@@ -157,3 +157,22 @@ func TestSlotsOfVendors(t *testing.T) {
 		t.Errorf("%s", g.Body)
 	}
 }
+
+// An image that was left behind reads as inserted for a while after its eject, and
+// nothing is taken until then.
+func TestImageLeftBehindIsStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, r750, Options{Media: Media{KeepsImage: true, Stale: 5 * time.Second}})
+		const slot = dell + "/VirtualMedia/1"
+		const insert, eject = slot + "/Actions/VirtualMedia.InsertMedia", slot + "/Actions/VirtualMedia.EjectMedia"
+		image := map[string]any{"Image": "http://images.test/x.iso"}
+		s.want(409, "POST", insert, image)
+		s.want(204, "POST", eject, map[string]any{})
+		if g := s.want(200, "GET", slot, nil); g.at("Inserted") != true {
+			t.Errorf("%v", g.at("Inserted"))
+		}
+		s.want(409, "POST", insert, image)
+		time.Sleep(5 * time.Second)
+		s.want(204, "POST", insert, image)
+	})
+}

@@ -43,7 +43,7 @@ func (m *Memory) change(was, to bool, after time.Duration, s ...Start) {
 func (m *Memory) On(_ context.Context, s Start) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.running(time.Now()) {
+	if !m.to && !m.running(time.Now()) {
 		m.change(false, true, m.o.OnTakes, s)
 	}
 	return nil
@@ -53,8 +53,11 @@ func (m *Memory) On(_ context.Context, s Start) error {
 func (m *Memory) Off(context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if now := time.Now(); m.running(now) || m.to {
+	switch now := time.Now(); {
+	case m.to:
 		m.change(m.running(now), false, m.o.OffTakes)
+	case m.running(now): // it is going off
+		m.change(true, false, min(m.o.OffTakes, m.at.Sub(now)))
 	}
 	return nil
 }

@@ -160,7 +160,7 @@ type ETagMode string
 // as the tree has it.
 const (
 	ETagStrong ETagMode = "strong"
-	ETagWeak   ETagMode = "weak"
+	ETagWeak   ETagMode = "weak"         // W/"tag", which If-Match matches without the W/ alone
 	ETagTwice  ETagMode = "quoted-twice" // ""tag"", and If-Match with one pair of quotes or none matches
 	ETagGzip   ETagMode = "gzip"         // "tag-gzip" where the client takes gzip, which If-Match does not match
 	ETagEmpty  ETagMode = "empty"        // the header is there and empty

@@ -33,6 +33,8 @@ type system struct {
 	stale   time.Time // until when that is still shown
 	off     time.Time // when Off was first shown since it was on
 	ordered time.Time // when it was last turned off
+	since   time.Time // when want was ordered
+	restart func()    // ends the wait for off of an order to restart; nil: none
 	pending bool      // the settings object holds an override that no start has taken
 }
 
@@ -268,9 +270,13 @@ func (b *BMC) order(q *request, s *system, kind string) answer {
 	}
 	b.mu.Lock()
 	before, refused := b.shownLocked(s, running, q.now), q.now.Before(s.ordered.Add(b.o.Power.OnRefused))
+	up := running || s.goesOn(q.now)
 	b.mu.Unlock()
-	does, no := b.judge(kind, running, refused)
+	does, no := b.judge(kind, up, refused)
 	if does == "" {
+		if !up && no.status < 300 && kind != "Nmi" { // it is to stay off
+			b.dropRestart(s)
+		}
 		return no
 	}
 	if err := b.carryOut(ctx, s, does, before); err != nil {
@@ -280,6 +286,11 @@ func (b *BMC) order(q *request, s *system, kind string) answer {
 		return backendFailed(err)
 	}
 	return done()
+}
+
+// goesOn reports whether it was told to be on and is on its way. BMC.mu is held.
+func (s *system) goesOn(now time.Time) bool {
+	return s.want == stateOn && now.Before(s.since.Add(watchFor))
 }
 
 // What orders come to.
@@ -353,38 +364,55 @@ func (b *BMC) carryOut(ctx context.Context, s *system, does, before string) erro
 		want, err = stateOn, s.backend.On(ctx, b.start(s))
 	case doReset:
 		want, err = stateOn, s.backend.Reset(ctx, b.start(s))
-	case doOff:
+	case doOff, doCycle:
 		want, err = stateOff, s.backend.Off(ctx)
-	case doCycle:
-		if err = s.backend.Off(ctx); err == nil {
-			want = stateOff
-			b.after(s)
-		}
-	case doPress:
+	case doPress, doRestart:
 		err = s.backend.Press(ctx)
-	case doRestart:
-		if err = s.backend.Press(ctx); err == nil {
-			b.after(s)
-		}
 	case doNMI:
 		err = s.backend.NMI(ctx)
 	}
 	if err != nil {
 		return err
 	}
+	b.ordered(s, does, want, before)
+	if does == doCycle || does == doRestart {
+		b.after(s)
+	}
+	return nil
+}
+
+// ordered notes an order that the machine took. One that says nothing of what the
+// machine is to be leaves that as it was.
+func (b *BMC) ordered(s *system, does, want, before string) {
+	if does != doNMI {
+		b.dropRestart(s)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	s.want, s.before = want, before
+	if want != "" {
+		s.want, s.since = want, now
+	}
+	s.before = before
 	switch does {
 	case doNMI:
 		b.stats.NMIs++
-		return nil
+		return
 	case doOff, doCycle:
 		s.ordered = now
 	}
 	s.stale = now.Add(b.o.Power.Stale)
-	return nil
+}
+
+// dropRestart ends the wait of an order to restart, which a later order has overtaken.
+// The caller holds s.busy.
+func (b *BMC) dropRestart(s *system) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s.restart != nil {
+		s.restart()
+		s.restart = nil
+	}
 }
 
 // How a machine is watched that is to be turned on when it is off.
@@ -394,14 +422,18 @@ const (
 	cyclePause = time.Second // without power
 )
 
-// after turns a machine on once it is off, unless that takes longer than watchFor.
+// after turns a machine on once it is off, unless that takes longer than watchFor or
+// another order comes. The caller holds s.busy.
 func (b *BMC) after(s *system) {
 	if !b.begin() {
 		return
 	}
+	ctx, cancel := context.WithTimeout(b.ctx, watchFor)
+	b.mu.Lock()
+	s.restart = cancel
+	b.mu.Unlock()
 	go func() {
 		defer b.work.Done()
-		ctx, cancel := context.WithTimeout(b.ctx, watchFor)
 		defer cancel()
 		if err := b.turnOnWhenOff(ctx, s); err != nil && ctx.Err() == nil {
 			b.mu.Lock()
@@ -413,11 +445,11 @@ func (b *BMC) after(s *system) {
 
 func (b *BMC) turnOnWhenOff(ctx context.Context, s *system) error {
 	for {
-		running, err := b.look(ctx, s)
+		up, err := b.isUp(ctx, s)
 		if err != nil {
 			return err
 		}
-		if !running {
+		if !up {
 			break
 		}
 		if err := b.sleep(ctx, watchEvery); err != nil {
@@ -433,12 +465,23 @@ func (b *BMC) turnOnWhenOff(ctx context.Context, s *system) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if up, err := b.isUp(ctx, s); err != nil || up || ctx.Err() != nil { // others have been here
+		return err
+	}
 	err := s.backend.On(ctx, b.start(s))
 	if err == nil {
 		b.mu.Lock()
-		s.want = stateOn
+		s.want, s.since = stateOn, time.Now()
 		b.mu.Unlock()
 	}
 	_, seen := b.look(ctx, s)
 	return errors.Join(err, seen)
+}
+
+// isUp reports whether a machine runs, or is on its way.
+func (b *BMC) isUp(ctx context.Context, s *system) (bool, error) {
+	running, err := b.look(ctx, s)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return running || s.goesOn(time.Now()), err
 }

@@ -40,6 +40,14 @@ func TestPowerOverTime(t *testing.T) {
 		"graceful restart of a deaf one": {Power{Deaf: true}, []string{"GracefulRestart"}, []read{{0, "On"}, {3600 * s, "On"}}, 0},
 		"cycle":                          {Power{OffTakes: 2 * s}, []string{"PowerCycle"}, []read{{0, "PoweringOff"}, {2*s + 100*time.Millisecond, "Off"}, {4 * s, "On"}}, 1},
 		"cycle from off":                 {Power{}, []string{"ForceOff", "PowerCycle"}, []read{{0, "On"}}, 1},
+		"graceful restart, and off":      {Power{ShutdownTakes: 10 * s}, []string{"GracefulRestart", "ForceOff"}, []read{{0, "Off"}, {60 * s, "Off"}}, 0},
+		"cycle, and off while off":       {Power{}, []string{"PowerCycle", "ForceOff"}, []read{{0, "Off"}, {60 * s, "Off"}}, 0},
+		"graceful restart twice":         {Power{ShutdownTakes: 10 * s}, []string{"GracefulRestart", "GracefulRestart"}, []read{{0, "On"}, {13 * s, "On"}, {60 * s, "On"}}, 1},
+		"graceful restart, and cycle":    {Power{ShutdownTakes: 10 * s}, []string{"GracefulRestart", "PowerCycle"}, []read{{0, "Off"}, {3 * s, "On"}, {60 * s, "On"}}, 1},
+		"on twice":                       {Power{OnTakes: 10 * s}, []string{"ForceOff", "On", "On"}, []read{{0, "PoweringOn"}, {10 * s, "On"}}, 1},
+		"on, and pressed on its way":     {Power{OnTakes: 10 * s}, []string{"ForceOff", "On", "PushPowerButton"}, []read{{0, "PoweringOn"}, {10 * s, "On"}}, 1},
+		"on, and off on its way":         {Power{OnTakes: 10 * s}, []string{"ForceOff", "On", "ForceOff"}, []read{{0, "Off"}, {60 * s, "Off"}}, 1},
+		"press, and off":                 {Power{ShutdownTakes: 5 * s, OffTakes: 30 * s}, []string{"GracefulShutdown", "ForceOff"}, []read{{0, "PoweringOff"}, {5 * s, "Off"}}, 0},
 		"off twice":                      {Power{OffTakes: 3 * s}, []string{"ForceOff", "ForceOff"}, []read{{0, "PoweringOff"}, {3 * s, "Off"}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -237,5 +245,35 @@ func TestPowerModel(t *testing.T) {
 				}
 			},
 		})
+	})
+}
+
+// An override that holds once is taken by one start: neither an order that comes again
+// nor a restart that another order has overtaken takes it.
+func TestOrdersAgainKeepOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, r750, Options{Power: Power{OnTakes: 10 * time.Second, OffTakes: time.Second}})
+		s.reset(204, dell, "ForceOff")
+		time.Sleep(time.Second)
+		s.want(204, "PATCH", dell, oncePXE)
+		for range 4 { // a client that repeats faster than the machine goes on
+			s.reset(204, dell, "On")
+			time.Sleep(4 * time.Second)
+		}
+		if p, starts := s.power(dell), s.Backend(dell).(*Memory).Starts(); p != "On" || len(starts) != 1 || !starts[0].Once {
+			t.Errorf("%s: %+v", p, starts)
+		}
+		s.reset(204, dell, "PowerCycle")
+		s.reset(204, dell, "ForceOff")
+		time.Sleep(500 * time.Millisecond)
+		s.reset(204, dell, "ForceOff")
+		s.want(204, "PATCH", dell, oncePXE)
+		time.Sleep(time.Minute)
+		if p, n := s.power(dell), len(s.Backend(dell).(*Memory).Starts()); p != "Off" || n != 1 {
+			t.Errorf("%s, %d starts", p, n)
+		}
+		if g := s.want(200, "GET", dell, nil); g.at("Boot", bootEnabled) != "Once" {
+			t.Errorf("%v", g.at("Boot"))
+		}
 	})
 }

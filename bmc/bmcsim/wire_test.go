@@ -14,7 +14,8 @@ func TestETags(t *testing.T) {
 		looks string // what a tag begins with
 		match func(string) string
 	}{
-		{"", `"`, nil}, {ETagStrong, `"`, nil}, {ETagWeak, `W/"`, nil}, {ETagNone, "", nil}, {ETagEmpty, "", nil}, {ETagGzip, `"`, nil},
+		{"", `"`, nil}, {ETagStrong, `"`, nil}, {ETagNone, "", nil}, {ETagEmpty, "", nil}, {ETagGzip, `"`, nil},
+		{ETagWeak, `W/"`, func(s string) string { return strings.TrimPrefix(s, "W/") }},
 		{ETagTwice, `""`, func(s string) string { return strings.Trim(s, `"`) }},
 	} {
 		s := simulate(t, r750, Options{ETags: ETags{Mode: c.mode}})
@@ -29,6 +30,9 @@ func TestETags(t *testing.T) {
 		}
 		s.want(304, "GET", dell, nil, with{"If-None-Match", tag})
 		if c.match != nil {
+			if c.mode == ETagWeak {
+				s.want(412, "PATCH", dell, oncePXE, with{"If-Match", tag})
+			}
 			tag = c.match(tag)
 		}
 		s.want(412, "PATCH", dell, oncePXE, with{"If-Match", `"other"`})

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/ingotmetal/ingot/bmc"
@@ -25,6 +27,7 @@ type naive struct {
 	sim     *bmctest.Simulator
 	stays   bool // follows no redirect at all
 	forgets bool // the context
+	sockets bool // dials by itself
 }
 
 func (naive) Info() bmc.Info {
@@ -32,7 +35,11 @@ func (naive) Info() bmc.Info {
 }
 func (naive) ValidateOptions(json.RawMessage) error { return nil }
 func (n naive) Open(_ context.Context, e bmc.Endpoint, a bmc.Access) (bmc.Session, error) {
-	c := &http.Client{Transport: careless(n.sim)}
+	by := careless(n.sim)
+	if n.sockets {
+		by.DialContext = nil
+	}
+	c := &http.Client{Transport: by}
 	if n.stays {
 		c.CheckRedirect = func(*http.Request, []*http.Request) error { return errors.New("no redirects") }
 	}
@@ -144,5 +151,23 @@ func wireMutants() []mutant {
 		{13, "follows every next page", plain},
 		{14, "has no deadline", n(func(d *naive) { d.forgets = true })},
 		{15, "does not let go", n(func(d *naive) { d.forgets = true })},
+	}
+}
+
+// Where a BMC leads a driver is seen in each of its forms, in memory and on sockets.
+func TestLedElsewhere(t *testing.T) {
+	for name, sim := range map[string]*bmctest.Simulator{
+		"memory":  {},
+		"sockets": {Listen: func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }},
+	} {
+		d := naive{sim: sim, sockets: sim.Listen != nil}
+		r := bmctest.Judge(t.Context(), bmctest.Subject{Driver: d, Stage: sim.Stage, Only: 7}, nil)
+		broken := map[bmctest.Scene]bool{}
+		for _, one := range r.Results {
+			broken[one.Scene] = one.State == bmctest.Broken
+		}
+		if !broken[bmctest.LinksAt] || !broken[bmctest.MovedAway] {
+			t.Errorf("%s: not seen: %v", name, r.Results)
+		}
 	}
 }

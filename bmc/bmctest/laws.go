@@ -30,9 +30,9 @@ func pureLaws() []Law {
 func wireLaws() []Law {
 	return []Law{
 		{6, Simulated, "a password is in no error, log, print, argument, variable or file", nil, in(Plain, LostReply, Garbage, OldPassword), passwordHidden},
-		{7, Simulated, "credentials go to the endpoint's host and port and nowhere else", nil, in(LinksAway, MovedAway, LocationAway), staysHome},
+		{7, Simulated, "credentials go to the endpoint's host and port and nowhere else", nil, in(LinksAway, LinksAt, LinksSlashes, MovedAway, LocationAway), staysHome},
 		{8, Simulated, "a redirect on the same host is followed with its method", nil, in(MovedHere), movesHere},
-		{9, Simulated, "links that lead elsewhere are refused", nil, in(LinksAway), linksRefused},
+		{9, Simulated, "links that lead elsewhere are refused", nil, in(LinksAway, LinksAt, LinksSlashes, LinksUp), linksRefused},
 		{10, Simulated, "a peer with another key than the pin is sent nothing", nil, in(Impostor), strangerRefused},
 		{11, Simulated, "a peer that signs itself needs a policy that says so", nil, in(SelfSigned), strangerRefused},
 		{12, Simulated, "a body without end stops at a limit", nil, in(Endless), bodyLimited},

@@ -28,26 +28,37 @@ func pxe() bmc.BootSpec { return bmc.BootSpec{Target: bmc.BootPXE, Life: bmc.Onc
 
 func bootOnce(ctx context.Context, t *try) error {
 	return t.withBoot(ctx, func(b bmc.Boot, sim Simulation) error {
-		said, err := b.SetBoot(ctx, pxe())
-		if err != nil {
+		if err := setsBoot(ctx, b); err != nil {
 			return err
 		}
-		read, err := b.ReadBoot(ctx)
-		switch {
-		case err != nil:
-			return err
-		case !pxe().Stands(said) || !pxe().Stands(read):
-			return fmt.Errorf("asked for %+v; told that %+v stands, read %+v", pxe(), said, read)
-		}
-		if err := t.boots(sim, bmc.BootPXE); err != nil {
-			return err
-		}
-		cleared, err := b.ClearBoot(ctx)
+		cleared, err := b.ClearBoot(ctx) // before a boot spends it
 		if err == nil && cleared.Target != bmc.BootNone {
 			err = fmt.Errorf("cleared, and %+v stands", cleared)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		if err := t.boots(sim, bmc.BootNone); err != nil {
+			return fmt.Errorf("cleared: %w", err)
+		}
+		if err := setsBoot(ctx, b); err != nil {
+			return err
+		}
+		return t.boots(sim, bmc.BootPXE)
 	})
+}
+
+// setsBoot asks for one boot from PXE, and wants to read it back.
+func setsBoot(ctx context.Context, b bmc.Boot) error {
+	said, err := b.SetBoot(ctx, pxe())
+	if err != nil {
+		return err
+	}
+	read, err := b.ReadBoot(ctx)
+	if err == nil && (!pxe().Stands(said) || !pxe().Stands(read)) {
+		err = fmt.Errorf("asked for %+v; told that %+v stands, read %+v", pxe(), said, read)
+	}
+	return err
 }
 
 // boots powers the machine off and on, and wants it to be told to boot from this.

@@ -121,34 +121,64 @@ func (t *try) ends(ctx context.Context, s bmc.Session, v bmc.Verb, on bool) erro
 	return err
 }
 
-// rotates sets a new password and sets the old one again. Where that fails the
-// error says that the new one may stand.
+// What the law of rotation sets for a while: short enough for BMCs that take no more
+// than 12 bytes, and of all kinds of characters. Whoever is locked out must know it.
+const kitPassword = "Kit-7aQ-x9Bd"
+
+// wayBack bounds the way back to the old password.
+const wayBack = 2 * time.Minute
+
+// rotates sets a new password and sets the old one again, also where something failed
+// or the caller went away in between. Every error from then on names the new one.
 func rotates(ctx context.Context, t *try) error {
 	old := t.stage.Credentials()
-	next := old
-	next.Password, next.Version = bmc.Keep("Kit-"+old.Version+"-7aQ!"), old.Version+"-next"
-	if len(next.Password.Show()) > 16 {
-		next.Password = bmc.Keep("Kit-rotated-7aQ!")
+	if old.Password.Show() == kitPassword {
+		return &unfit{"the password is the one that this law sets: give the account another first"}
 	}
-	return t.with(ctx, func(s bmc.Session) error {
+	next := old
+	next.Password, next.Version = bmc.Keep(kitPassword), old.Version+"-next"
+	return t.with(ctx, func(s bmc.Session) (err error) {
 		a, ok := bmc.As[bmc.Accounts](s)
 		if !ok {
 			return errors.New("the session has no accounts")
 		}
+		set := false
+		defer func() { err = t.rotateBack(ctx, a, old, next, set, err) }()
 		if err := a.RotatePassword(ctx, next.Password); err != nil {
 			return err
 		}
+		set = true
 		t.creds.set(next)
 		if err := t.touch(ctx); err != nil {
-			return fmt.Errorf("with the new password, which stands: %w", err)
+			return fmt.Errorf("with the new password: %w", err)
 		}
-		if err := t.with(ctx, func(s bmc.Session) error {
+		return nil
+	})
+}
+
+// rotateBack sets the old password again by a session that is open, else, where the
+// new one was set, by one that logs in with that; and logs in with the old one.
+func (t *try) rotateBack(ctx context.Context, open bmc.Accounts, old, next bmc.Credentials, set bool, failed error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wayBack)
+	defer cancel()
+	err := open.RotatePassword(ctx, old.Password)
+	if err != nil && set {
+		if again := t.with(ctx, func(s bmc.Session) error {
 			a, _ := bmc.As[bmc.Accounts](s)
 			return a.RotatePassword(ctx, old.Password)
-		}); err != nil {
-			return fmt.Errorf("back to the old password; Kit-rotated-7aQ! may stand: %w", err)
+		}); again == nil {
+			err = nil
 		}
-		t.creds.set(old)
-		return t.touch(ctx)
-	})
+	}
+	t.creds.set(old)
+	if err == nil {
+		err = t.touch(ctx)
+	}
+	switch {
+	case err != nil:
+		return errors.Join(failed, fmt.Errorf("the way back to the old password failed, %s may stand: %w", kitPassword, err))
+	case failed != nil:
+		return fmt.Errorf("%w (the new password was %s; the old one stands again)", failed, kitPassword)
+	}
+	return nil
 }

@@ -168,7 +168,12 @@ func unlistedNotSent(ctx context.Context, t *try) error {
 		}
 		var errs []error
 		for _, a := range []bmc.Action{bmc.SendReset, bmc.SendNMI, bmc.SendGraceful} {
-			if probed.Of(a.Feature()).Level != bmc.Unsupported {
+			switch is := probed.Of(a.Feature()); is.Level {
+			case bmc.Unsupported:
+			case bmc.Native:
+				errs = append(errs, fmt.Errorf("%s is told as native, and the BMC does not list it", a))
+				continue
+			default:
 				continue // had by other means
 			}
 			_, err := p.SendPower(ctx, a)

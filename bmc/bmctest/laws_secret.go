@@ -3,28 +3,31 @@ package bmctest
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ingotmetal/ingot/bmc"
 )
 
 // passwordHidden runs what reads, what changes and what fails, and looks for the
-// passwords wherever a driver may leave them. The process's default logger is
-// listened to meanwhile.
+// passwords wherever a driver may leave them. The process's default loggers are
+// listened to meanwhile, so that the law is checked alone.
 func passwordHidden(ctx context.Context, t *try) error {
-	var log bytes.Buffer
-	was := slog.Default()
-	slog.SetDefault(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	defer slog.SetDefault(was)
+	var logged heard
+	defer listen(&logged)()
 	began := time.Now()
 
 	said := []string{}
@@ -51,11 +54,12 @@ func passwordHidden(ctx context.Context, t *try) error {
 		}
 		say(s.Close(ctx))
 	}
-	said = append(said, log.String(), strings.Join(os.Args, " "), strings.Join(os.Environ(), " "))
-	for _, secret := range []string{t.stage.Credentials().Password.Show(), t.wrong().Password.Show()} {
+	said = append(said, logged.text(), strings.Join(os.Args, " "), strings.Join(os.Environ(), " "))
+	secrets := slices.Concat(forms(t.stage.Credentials()), forms(t.wrong()))
+	for _, secret := range secrets {
 		for _, text := range said {
 			if strings.Contains(text, secret) {
-				return errors.New("a password stands in clear in: " + strings.ReplaceAll(text, secret, "[here]"))
+				return errors.New("a password stands in clear in: " + blanked(text, secrets))
 			}
 		}
 		if name := fileWith(secret, began); name != "" {
@@ -63,6 +67,53 @@ func passwordHidden(ctx context.Context, t *try) error {
 		}
 	}
 	return nil
+}
+
+// forms are a password as it is and as Basic authentication writes it.
+func forms(c bmc.Credentials) []string {
+	pair := []byte(c.Username + ":" + c.Password.Show())
+	return []string{c.Password.Show(), base64.StdEncoding.EncodeToString(pair), base64.URLEncoding.EncodeToString(pair)}
+}
+
+// blanked is a text without secrets.
+func blanked(text string, secrets []string) string {
+	for _, s := range secrets {
+		text = strings.ReplaceAll(text, s, "[here]")
+	}
+	return text
+}
+
+// heard is what the process's loggers were told.
+type heard struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+// Write adds to it.
+func (h *heard) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.all.Write(p)
+}
+
+func (h *heard) text() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.all.String()
+}
+
+// listen has the default loggers of packages log and log/slog write to w, until the
+// function that it returns is called: then they are as they were.
+func listen(w io.Writer) (restore func()) {
+	was, to, flags, prefix := slog.Default(), log.Writer(), log.Flags(), log.Prefix()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	log.SetOutput(w) // not by way of slog, which would give no more than its message
+	return func() {
+		slog.SetDefault(was)
+		log.SetOutput(to)
+		log.SetFlags(flags)
+		log.SetPrefix(prefix)
+	}
 }
 
 // fileWith is a file of the temporary folder that was written since and holds a

@@ -71,13 +71,18 @@ func (t *try) recorded(ctx context.Context, check func(*try, *Recording, SystemF
 		return &unfit{"the subject has no recordings"}
 	}
 	var errs []error
+	hosts := 0
 	for _, r := range t.Recordings() {
 		for _, s := range r.hosts() {
+			hosts++
 			err := t.on(ctx, Tree(r.Name, false), func(t *try) error { return check(t, &r, s) })
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s, %s: %w", r.Name, s.id(), err))
 			}
 		}
+	}
+	if hosts == 0 {
+		return &unfit{"the subject's recordings hold no machine"}
 	}
 	return errors.Join(errs...)
 }

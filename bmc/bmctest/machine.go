@@ -46,7 +46,7 @@ func (m *machine) change(to bool, after time.Duration) {
 func (m *machine) On(_ context.Context, s bmcsim.Start) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.runs(time.Now()) && m.to {
+	if m.to { // it is on, or on its way
 		return nil
 	}
 	m.change(true, m.onTakes)

@@ -3,7 +3,9 @@ package bmctest_test
 import (
 	"context"
 	"net/http"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/ingotmetal/ingot/bmc"
 	"github.com/ingotmetal/ingot/bmc/bmctest"
@@ -37,9 +39,13 @@ func bootMutants() []mutant {
 	})
 	return []mutant{
 		{39, "says what it was asked for", fakes},
+		{39, "says that it has cleared", sessions(func(s *session) {
+			s.clear = func(context.Context) (bmc.BootState, error) { return bmc.BootState{Target: bmc.BootNone}, nil }
+		})},
 		{40, "does not look again", remembers},
 		{41, "says what it was asked for", fakes},
 		{42, "knows no entity tags", refuses},
+		{42, "sends entity tags as they were told", echoes},
 		{43, "knows no settings objects", fakes},
 		{44, "says that it is inserted", claims},
 		{45, "takes any slot", claims},
@@ -84,6 +90,16 @@ func treeMutants() []mutant {
 			return &bent{Driver: good(sim), open: func(ctx context.Context, d bmc.Driver, e bmc.Endpoint, a bmc.Access) (bmc.Session, error) {
 				if n++; n%2 == 0 && e.System == "Node0" {
 					e.System = "Node1"
+				}
+				return d.Open(ctx, e, a)
+			}}
+		}},
+		{49, "takes a place in the list for a name", func(sim *bmctest.Simulator) bmc.Driver {
+			return &bent{Driver: good(sim), open: func(ctx context.Context, d bmc.Driver, e bmc.Endpoint, a bmc.Access) (bmc.Session, error) {
+				list := &naiveSession{naive{sim: sim}, &http.Client{Transport: careless(sim)}, e.URL, a}
+				all, err := list.members(ctx, "/redfish/v1/Systems")
+				if err == nil && len(all) == 2 && strings.HasPrefix(e.System, "Node") {
+					e.System = path.Base(all[e.System[4]-'0'])
 				}
 				return d.Open(ctx, e, a)
 			}}

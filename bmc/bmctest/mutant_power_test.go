@@ -129,6 +129,16 @@ func answerMutants() []mutant {
 				return r, err
 			}
 		})},
+		{35, "promises what it cannot", sessions(func(s *session) {
+			probe := s.probe
+			s.probe = func(ctx context.Context) (bmc.Probed, error) {
+				p, err := probe(ctx)
+				if p.Supports[bmc.PowerNMI].Level == bmc.Unsupported {
+					p.Supports[bmc.PowerNMI] = bmc.Support{Level: bmc.Native}
+				}
+				return p, err
+			}
+		})},
 		{36, "knows inline lists alone", sessions(func(s *session) {
 			probe := s.probe
 			s.probe = func(ctx context.Context) (bmc.Probed, error) {

@@ -2,9 +2,12 @@ package bmctest_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
+	"log/slog"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -71,6 +74,7 @@ type session struct {
 	insert  func(context.Context, bmc.MediaSpec) (bmc.MediaSlot, error)
 	nics    func(context.Context) (bmc.Inspection, error)
 	rotate  func(context.Context, bmc.Secret) error
+	clear   func(context.Context) (bmc.BootState, error)
 }
 
 // everything is what a session of a full driver has.
@@ -90,7 +94,7 @@ func straight(s bmc.Session) *session {
 	all := s.(everything)
 	return &session{
 		Session: s, probe: all.Probe, close: all.Close, read: all.ReadPower, send: all.SendPower, targets: all.BootTargets,
-		boot: all.ReadBoot, set: all.SetBoot, insert: all.InsertMedia, nics: all.Inventory, rotate: all.RotatePassword,
+		boot: all.ReadBoot, set: all.SetBoot, insert: all.InsertMedia, nics: all.Inventory, rotate: all.RotatePassword, clear: all.ClearBoot,
 	}
 }
 
@@ -109,7 +113,7 @@ func (s *session) SetBoot(ctx context.Context, b bmc.BootSpec) (bmc.BootState, e
 	return s.set(ctx, b)
 }
 func (s *session) ClearBoot(ctx context.Context) (bmc.BootState, error) {
-	return s.all().ClearBoot(ctx)
+	return s.clear(ctx)
 }
 func (s *session) MediaSlots(ctx context.Context) ([]bmc.MediaSlot, error) {
 	return s.all().MediaSlots(ctx)
@@ -213,7 +217,18 @@ func pureMutants() []mutant {
 			}
 			return s, err
 		}})},
+		{6, "logs what it authenticates with", logs(func(basic string) { slog.Debug("login", "header", basic) })},
+		{6, "prints what it authenticates with to the log", logs(func(basic string) { log.Print(basic) })},
 	}
+}
+
+// logs makes a driver that logs what it authenticates with.
+func logs(say func(basic string)) func(*bmctest.Simulator) bmc.Driver {
+	return bend(bent{open: func(ctx context.Context, d bmc.Driver, e bmc.Endpoint, a bmc.Access) (bmc.Session, error) {
+		c, _ := a.Credentials.Credentials(ctx)
+		say("Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password.Show())))
+		return d.Open(ctx, e, a)
+	}})
 }
 
 // bare hides what a session can do.

@@ -19,7 +19,10 @@ type wires struct {
 type plug struct {
 	conns chan net.Conn
 	done  chan struct{}
-	once  sync.Once
+
+	mu     sync.Mutex
+	closed bool
+	far    []net.Conn // the ends here of what was accepted
 }
 
 // Accept waits for a connection.
@@ -32,9 +35,31 @@ func (p *plug) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept.
+// Close ends Accept and what was accepted: who closes TLS after it need not wait for
+// a peer that closes too.
 func (p *plug) Close() error {
-	p.once.Do(func() { close(p.done) })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
+	p.closed = true
+	close(p.done)
+	var errs []error
+	for _, c := range p.far {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// keep notes an end to close.
+func (p *plug) keep(c net.Conn) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return c.Close()
+	}
+	p.far = append(p.far, c)
 	return nil
 }
 
@@ -72,7 +97,7 @@ func (w *wires) dial(ctx context.Context, address string) (net.Conn, error) {
 	near, far := net.Pipe()
 	select {
 	case p.conns <- far:
-		return near, nil
+		return near, p.keep(far)
 	case <-p.done:
 	case <-ctx.Done():
 	}

@@ -11,6 +11,7 @@ import (
 // A play is how a scene is shown by package bmcsim.
 type play struct {
 	scene   Scene
+	away    string // the host elsewhere
 	tree    string
 	options bmcsim.Options
 	machine habits
@@ -24,13 +25,15 @@ const (
 	resetOf = "*ComputerSystem.Reset"
 )
 
-// plays is how a scene is shown; false where it cannot be.
-func plays(s Scene) (play, bool) {
-	p := play{scene: s, tree: goodTree, options: bmcsim.Options{Load: bmcsim.Load{Rebooting: 10 * time.Second}}}
+// plays is how a scene is shown that may lead to the host away; false where it cannot
+// be.
+func plays(s Scene, away string) (play, bool) {
+	p := play{scene: s, away: away, tree: goodTree, options: bmcsim.Options{Load: bmcsim.Load{Rebooting: 10 * time.Second}}}
 	if name, shuffled, ok := s.Recording(); ok {
 		p.tree = name
 		if shuffled {
-			p.rule(bmcsim.Rule{Every: 2, Effect: bmcsim.Effect{Shuffle: true}})
+			turn := bmcsim.Effect{Shuffle: true}
+			p.rule(bmcsim.Rule{Effect: turn}, bmcsim.Rule{Path: "/redfish/v1/Systems", Every: 2, Effect: turn}) // back again each second time
 		}
 		return p, true
 	}
@@ -47,18 +50,24 @@ func (p *play) peer(s Scene) bool {
 	switch s {
 	case MovedHere, LocationAway, Impostor, SelfSigned: // by the endpoint and the door
 	case MovedAway:
-		p.rule(bmcsim.Rule{Path: systems, Effect: bmcsim.Effect{Redirect: "https://evil.example{path}"}})
+		p.rule(bmcsim.Rule{Path: systems, Effect: bmcsim.Effect{Redirect: "https://" + p.away + "{path}"}})
 	case LinksAway:
-		for path, to := range map[string]string{
-			"/redfish/v1/Systems*": "@evil.example:1{path}", "/redfish/v1/Managers*": "https://evil.example{path}",
-			"/redfish/v1/Chassis*": "//evil.example{path}", "/redfish/v1/UpdateService*": "/redfish/v1/../..{path}",
-		} {
-			p.rule(bmcsim.Rule{Path: path, Effect: bmcsim.Effect{Links: to}})
-		}
+		p.links("https://" + p.away + "{path}")
+	case LinksAt:
+		p.links("@" + p.away + "{path}")
+	case LinksSlashes:
+		p.links("//" + p.away + "{path}")
+	case LinksUp:
+		p.links("/redfish/v1/../..{path}")
 	default:
 		return false
 	}
 	return true
+}
+
+// links bends those of the systems, which no driver can do without.
+func (p *play) links(to string) {
+	p.rule(bmcsim.Rule{Path: "/redfish/v1/Systems*", Effect: bmcsim.Effect{Links: to}})
 }
 
 func (p *play) answer(s Scene) bool {
@@ -218,7 +227,7 @@ func (st *simulated) door(next http.Handler) http.Handler {
 			r.URL.Path = path
 		case LocationAway:
 			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/Sessions") {
-				w = &relocated{w}
+				w = &relocated{w, st.play.away}
 			}
 		}
 		next.ServeHTTP(w, r)
@@ -226,12 +235,15 @@ func (st *simulated) door(next http.Handler) http.Handler {
 }
 
 // relocated names another host in the Location of an answer.
-type relocated struct{ http.ResponseWriter }
+type relocated struct {
+	http.ResponseWriter
+	away string
+}
 
 // WriteHeader changes the Location.
 func (w *relocated) WriteHeader(status int) {
 	if at := w.Header().Get("Location"); at != "" {
-		w.Header().Set("Location", "https://evil.example"+at)
+		w.Header().Set("Location", "https://"+w.away+at)
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

@@ -5,9 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
+	"log"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ingotmetal/ingot/bmc"
 	"github.com/ingotmetal/ingot/bmc/bmctest"
@@ -94,6 +98,64 @@ func TestLawsAreNamed(t *testing.T) {
 	for n := 1; n <= 62; n++ {
 		if ipmi := n >= 54 && n <= 58; numbers[n] == ipmi {
 			t.Errorf("law %d: there %t", n, numbers[n])
+		}
+	}
+}
+
+// The process's loggers are as they were when a run is over, many at once too.
+func TestJudgeLeavesTheLoggers(t *testing.T) {
+	was, to, flags := slog.Default(), log.Writer(), log.Flags()
+	synctest.Test(t, func(t *testing.T) {
+		sim := &bmctest.Simulator{}
+		r := bmctest.Judge(t.Context(), bmctest.Subject{Driver: good(sim), Stage: sim.Stage, Only: 6, Parallel: 4}, nil)
+		if !r.OK() {
+			t.Errorf("%+v", r.Results)
+		}
+		time.Sleep(10 * time.Second) // both ends of a connection in memory close
+	})
+	if slog.Default() != was || log.Writer() != to || log.Flags() != flags {
+		t.Errorf("the loggers differ: %t %t %d", slog.Default() == was, log.Writer() == to, log.Flags())
+	}
+}
+
+// A law is not run where all of it lacks something, and broken where a part is.
+func TestJudgeTellsLackFromBreak(t *testing.T) {
+	all := func() []bmctest.Recording { return bmctest.Recordings()[:3] }
+	sim := &bmctest.Simulator{}
+	shows := func(none ...string) func(context.Context, bmctest.Scene) (bmctest.Stage, error) {
+		return func(ctx context.Context, s bmctest.Scene) (bmctest.Stage, error) {
+			if name, _, _ := s.Recording(); slices.Contains(none, name) {
+				return nil, bmctest.ErrNoScene
+			}
+			return sim.Stage(ctx, s)
+		}
+	}
+	names := []string{all()[0].Name, all()[1].Name, all()[2].Name}
+	refuses := &bent{Driver: good(sim), session: func(s *session) {
+		s.probe = func(context.Context) (bmc.Probed, error) {
+			return bmc.Probed{}, &bmc.Error{Kind: bmc.Protocol, Op: "probe"}
+		}
+	}}
+	stops, stop := context.WithCancel(t.Context())
+	leaves := &bent{Driver: good(sim), session: func(s *session) {
+		s.probe = func(context.Context) (bmc.Probed, error) { stop(); return bmc.Probed{}, stops.Err() }
+	}}
+	for name, c := range map[string]struct {
+		ctx        context.Context
+		driver     bmc.Driver
+		recordings func() []bmctest.Recording
+		none       []string
+		want       bmctest.State
+	}{
+		"all there":            {t.Context(), good(sim), all, nil, bmctest.Kept},
+		"none there":           {t.Context(), good(sim), all, names, bmctest.NotRun},
+		"one there and broken": {t.Context(), refuses, all, names[:2], bmctest.Broken},
+		"no recordings":        {t.Context(), good(sim), func() []bmctest.Recording { return nil }, nil, bmctest.NotRun},
+		"the caller goes":      {stops, leaves, all, nil, bmctest.NotRun},
+	} {
+		r := bmctest.Judge(c.ctx, bmctest.Subject{Driver: c.driver, Stage: shows(c.none...), Recordings: c.recordings, Only: 51}, nil)
+		if is := r.Results[0]; is.State != c.want || is.State == bmctest.NotRun && is.Why == "" {
+			t.Errorf("%s: %s, want %s", name, is, c.want)
 		}
 	}
 }

@@ -100,9 +100,9 @@ func Judge(ctx context.Context, s Subject, told func(Result)) Report {
 }
 
 // alone reports whether a law measures the process, or times so short that others
-// beside it would break it: what a body without end allocates, how soon a caller is
-// let go, the interval between requests.
-func (l Law) alone() bool { return slices.Contains([]int{12, 15, 23}, l.Number) }
+// beside it would break it: what is logged, what a body without end allocates, how
+// soon a caller is let go, the interval between requests.
+func (l Law) alone() bool { return slices.Contains([]int{6, 12, 15, 23}, l.Number) }
 
 // Checks is how many results a [Judge] of s will have.
 func (s Subject) Checks() int { return len(s.checks()) }
@@ -172,14 +172,15 @@ func (s Subject) judge(ctx context.Context, law Law, scene Scene) Result {
 		return r
 	}
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, law.time())
+	within, cancel := context.WithTimeout(ctx, law.time())
 	defer cancel()
-	err := s.check(ctx, law, scene)
+	err := s.check(within, law, scene)
 	r.Took = time.Since(began)
-	un, notRun := errors.AsType[*unfit](err)
-	switch {
-	case notRun:
-		r.State, r.Why = NotRun, un.why
+	switch over := ctx.Err(); {
+	case over != nil: // what it saw says nothing of the driver
+		r.State, r.Why = NotRun, errors.Join(over, err).Error()
+	case err != nil && lacking(err):
+		r.State, r.Why = NotRun, err.Error()
 	case err != nil:
 		r.State, r.Why = Broken, err.Error()
 	default:
@@ -197,7 +198,14 @@ func (s Subject) check(ctx context.Context, law Law, scene Scene) error {
 	if scene == "" {
 		return law.check(ctx, t)
 	}
-	return t.on(ctx, scene, func(t *try) error { return law.check(ctx, t) })
+	return t.on(ctx, scene, func(t *try) error {
+		if law.Level == Simulated { // it may turn the machine off, and log in with wrong passwords
+			if _, err := t.sim(); err != nil {
+				return err
+			}
+		}
+		return law.check(ctx, t)
+	})
 }
 
 // on sets a scene for a check, and takes it down.

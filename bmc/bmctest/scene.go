@@ -13,7 +13,10 @@ const (
 	// Where it leads.
 	MovedHere    Scene = "moved-here"    // logs in and answers only after a 308 on the same host
 	MovedAway    Scene = "moved-away"    // redirects requests to another host
-	LinksAway    Scene = "links-away"    // links that are absolute, begin with @ or //, or hold ..
+	LinksAway    Scene = "links-away"    // links that are absolute, on another host
+	LinksAt      Scene = "links-at"      // links that begin with @, and so make a user of the host before them
+	LinksSlashes Scene = "links-slashes" // links that begin with // and another host
+	LinksUp      Scene = "links-up"      // links that hold ..
 	LocationAway Scene = "location-away" // the new session's Location is on another host
 
 	// Who it is.

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ingotmetal/ingot/bmc"
 	"github.com/ingotmetal/ingot/bmc/bmcsim"
@@ -24,6 +26,9 @@ type simulated struct {
 	ends   sync.WaitGroup
 
 	url, address, pin, system string
+	away                      string       // the host elsewhere
+	elsewhere                 net.Listener // who listens there; nil in memory
+	caught                    atomic.Int32 // how often it was called
 
 	mu       sync.Mutex
 	machines map[string]*machine
@@ -59,7 +64,7 @@ func (st *simulated) Credentials() bmc.Credentials {
 
 // Close ends the BMC.
 func (st *simulated) Close() error {
-	err := st.server.Close()
+	err := errors.Join(st.server.Close(), st.closeElsewhere())
 	st.ends.Wait()
 	if st.address != "" {
 		st.net.wires.forget(st.address)
@@ -116,7 +121,7 @@ func (st *simulated) Tally() Tally {
 	_, lost := st.machines[st.system].seen()
 	t := Tally{
 		Requests: s.Total, Logins: s.Logins, Failed: s.FailedLogins, Sessions: s.Sessions, Peak: s.MostConcurrent, Gap: s.ShortestSpacing,
-		Sent: map[bmc.Action]int{}, Losses: lost, Elsewhere: st.net.wires.strays() - st.strays, Fetched: s.Fetched,
+		Sent: map[bmc.Action]int{}, Losses: lost, Elsewhere: st.net.wires.strays() - st.strays + int(st.caught.Load()), Fetched: s.Fetched,
 	}
 	for kind, n := range s.Resets {
 		t.Sent[resets()[kind]] += n

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -67,7 +68,19 @@ func Recordings() []Recording {
 
 // Stage sets a scene.
 func (s *Simulator) Stage(_ context.Context, scene Scene) (Stage, error) {
-	p, ok := plays(scene)
+	st := &simulated{net: s, machines: map[string]*machine{}, password: rand.Text()[:16]}
+	if err := st.openElsewhere(); err != nil {
+		return nil, err
+	}
+	stage, err := s.stage(st, scene)
+	if err != nil {
+		return nil, errors.Join(err, st.closeElsewhere())
+	}
+	return stage, nil
+}
+
+func (s *Simulator) stage(st *simulated, scene Scene) (Stage, error) {
+	p, ok := plays(scene, st.away)
 	if !ok {
 		return nil, ErrNoScene
 	}
@@ -79,7 +92,7 @@ func (s *Simulator) Stage(_ context.Context, scene Scene) (Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &simulated{play: p, net: s, machines: map[string]*machine{}, password: rand.Text()[:16]}
+	st.play = p
 	p.options.Backend, p.options.Auth.Password = st.backend, bmcsim.Password(st.password)
 	p.options.Media.Client = &http.Client{Transport: images{}}
 	if st.bmc, err = bmcsim.New(tree, p.options); err != nil {
@@ -167,4 +180,36 @@ func (st *simulated) listen() (net.Listener, error) {
 	s.mu.Unlock()
 	st.url, st.address = "https://"+host, host+":443"
 	return s.wires.listen(st.address), nil
+}
+
+// openElsewhere finds a host that is not the BMC's. In memory nobody listens there,
+// and [Simulator.Dial] counts who tries; on sockets it is a listener that counts.
+func (st *simulated) openElsewhere() error {
+	st.away = "evil.example"
+	if st.net.Listen == nil {
+		return nil
+	}
+	l, err := st.net.Listen()
+	if err != nil {
+		return err
+	}
+	st.away, st.elsewhere = l.Addr().String(), l
+	st.ends.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			st.caught.Add(1)
+			_ = c.Close()
+		}
+	})
+	return nil
+}
+
+func (st *simulated) closeElsewhere() error {
+	if st.elsewhere == nil {
+		return nil
+	}
+	return st.elsewhere.Close()
 }

@@ -25,6 +25,23 @@ type unfit struct{ why string }
 
 func (e *unfit) Error() string { return e.why }
 
+// lacking reports whether all that an error is made of says that a law could not be
+// checked.
+func lacking(err error) bool {
+	if _, is := err.(*unfit); is || err == ErrNoScene {
+		return true
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		parts := e.Unwrap()
+		return len(parts) > 0 && !slices.ContainsFunc(parts, func(p error) bool { return !lacking(p) })
+	case interface{ Unwrap() error }:
+		inner := e.Unwrap()
+		return inner != nil && lacking(inner)
+	}
+	return false
+}
+
 // sim is the stage as a simulation.
 func (t *try) sim() (Simulation, error) {
 	s, ok := t.stage.(Simulation)

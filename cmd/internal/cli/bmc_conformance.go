@@ -127,6 +127,8 @@ func (a *app) kitLive(ctx context.Context, k *kitFlags, run *conformance.Run) er
 		return err
 	}
 	switch {
+	case run.Simulates():
+		return usage("--level %s with --url", quote(k.levels)).then("S and R are for simulated and recorded BMCs: leave --url out, or give --level P,L")
 	case run.Destroys() && !k.destructive:
 		return usage("--level D on a live BMC turns its machine off").then("give --destructive too")
 	case k.destructive:

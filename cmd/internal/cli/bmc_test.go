@@ -297,6 +297,7 @@ func TestBMCUsage(t *testing.T) {
 			"probe --user root --ca none --url " + at, "probe --user root --pin x --url " + at, "boot set pxe --mode odd --user root --url " + at, "boot set pxe --uri http://x --user root --url " + at,
 			"pin --url http://bmc.example", "pin", "power", "boot set", "media insert", "conformance --law 999", "conformance --level X", "conformance --format odd", "conformance --parallel -1",
 			"conformance --destructive", "conformance --destructive --url " + at + " --user root", "conformance --destructive --yes-i-mean other --url " + at + " --user root", "conformance --level D --user root --url " + at,
+			"conformance --level S --user root --url " + at, "conformance --level P,R --user root --url " + at, "conformance --level L,S --destructive --yes-i-mean other --user root --url " + at,
 		} {
 			b.want(b.bare(b.Context(), strings.Fields(line)...), cli.BadUsage)
 		}

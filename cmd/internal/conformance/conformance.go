@@ -65,6 +65,12 @@ func (r *Run) SetLevels(list string) error {
 // Destroys reports whether the machine is to be turned off.
 func (r *Run) Destroys() bool { return slices.Contains(r.levels, bmctest.Destructive) }
 
+// Simulates reports whether there are laws among those to check that want simulated
+// or recorded BMCs.
+func (r *Run) Simulates() bool {
+	return slices.Contains(r.levels, bmctest.Simulated) || slices.Contains(r.levels, bmctest.Recorded)
+}
+
 // Destroy adds the laws that turn the machine off.
 func (r *Run) Destroy() {
 	if len(r.levels) == 0 {
