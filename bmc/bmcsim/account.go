@@ -38,22 +38,27 @@ func freeName(members []string) string {
 	return name
 }
 
-// patchAccount changes the password of the account that may log in. Sessions stay open.
+// patchAccount changes the password of the account that may log in, or nothing. Sessions
+// stay open.
 func (b *BMC) patchAccount(q *request) answer {
-	for name, v := range q.body {
+	for name := range q.body {
 		if name != "Password" {
 			return readOnlyProperty(name)
 		}
-		password, ok := v.(string)
-		if !ok {
-			return badType(name)
-		}
-		if n := len(password); n == 0 || n > b.o.Auth.MaxPassword {
-			return refuse(http.StatusBadRequest, "PropertyValueFormatError", fmt.Sprintf("The value for the property Password has %d bytes, which the property does not take: 1 to %d.", n, b.o.Auth.MaxPassword), "Password")
-		}
-		b.mu.Lock()
-		b.auth.password, b.auth.mustChange = Password(password), false
-		b.mu.Unlock()
 	}
+	v, given := q.body["Password"]
+	if !given {
+		return done()
+	}
+	password, ok := v.(string)
+	if !ok {
+		return badType("Password")
+	}
+	if n := len(password); n == 0 || n > b.o.Auth.MaxPassword {
+		return refuse(http.StatusBadRequest, "PropertyValueFormatError", fmt.Sprintf("The value for the property Password has %d bytes, which the property does not take: 1 to %d.", n, b.o.Auth.MaxPassword), "Password")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.auth.password, b.auth.mustChange = Password(password), false
 	return done()
 }

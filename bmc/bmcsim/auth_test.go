@@ -163,3 +163,15 @@ func TestNothingShowsCredentials(t *testing.T) {
 		}
 	}
 }
+
+// A change of the account that is refused changes nothing.
+func TestRefusedAccountKeepsItsPassword(t *testing.T) {
+	for range 16 { // members come in any order
+		s := simulate(t, r750, Options{})
+		s.want(400, "PATCH", s.where.account, map[string]any{"Password": "another-one", "RoleId": "Operator", "Enabled": false, "Id": "x"})
+		s.want(200, "GET", dell, nil)
+		if s.auth.password != DefaultPassword {
+			t.Fatal("the password has changed")
+		}
+	}
+}

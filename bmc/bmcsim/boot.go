@@ -221,7 +221,7 @@ func (b *BMC) start(s *system) Start {
 			out.Target, out.Once, out.Mode, out.URI = "", false, "", ""
 		}
 	}
-	if from != s.key && enabled == "Continuous" && takesOverride(dig(b.node(s.key).body, "Boot")) {
+	if from != s.key && (enabled == "Continuous" || enabled == "Disabled") && takesOverride(dig(b.node(s.key).body, "Boot")) {
 		b.edit(s.key, func(body map[string]any) {
 			boot := own(body, "Boot")
 			boot[bootEnabled], boot[bootTarget] = enabled, target

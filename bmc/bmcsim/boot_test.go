@@ -56,3 +56,19 @@ func TestListedValues(t *testing.T) {
 	s.want(400, "PATCH", xcc, boot(bootEnabled, "Once", bootTarget, "UefiHttp"))
 	s.want(204, "PATCH", xcc, oncePXE)
 }
+
+// An override that holds until it is cleared is cleared by the settings object for good.
+func TestClearedBySettings(t *testing.T) {
+	const sys = "/redfish/v1/Systems/System.Embedded.1"
+	s := simulate(t, r750, Options{Boot: Boot{SettingsOnly: true}})
+	s.want(204, "PATCH", sys+"/Settings", boot(bootEnabled, "Continuous", bootTarget, "Pxe"))
+	s.reset(204, sys, "ForceRestart")
+	s.want(204, "PATCH", sys+"/Settings", boot(bootEnabled, "Disabled"))
+	for range 3 {
+		s.reset(204, sys, "ForceRestart")
+	}
+	starts := s.Backend(sys).(*Memory).Starts()
+	if len(starts) != 4 || starts[0].Target != "Pxe" || starts[1].Target != "" || starts[2].Target != "" || starts[3].Target != "" {
+		t.Errorf("%+v", starts)
+	}
+}

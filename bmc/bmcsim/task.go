@@ -24,6 +24,9 @@ func (b *BMC) asTask(q *request, do func() answer) answer {
 	if !slices.ContainsFunc(o.For, func(p string) bool { return glob(key(p), q.key) }) {
 		return do()
 	}
+	if !b.roomForTask(q.now) {
+		return refuse(http.StatusServiceUnavailable, "CreateLimitReachedForResource", "The create operation failed because the resource has reached the limit of possible resources.")
+	}
 	result := answer{status: http.StatusInternalServerError}
 	if o.Ends != TaskFails {
 		if result = do(); result.status >= 300 {
@@ -39,11 +42,29 @@ func (b *BMC) asTask(q *request, do func() answer) answer {
 	if b.tasks == nil {
 		b.tasks, b.monitors = map[string]*task{}, map[string]*task{}
 	}
-	if len(b.tasks) >= maxTasks {
-		return refuse(http.StatusServiceUnavailable, "CreateLimitReachedForResource", "The create operation failed because the resource has reached the limit of possible resources.")
-	}
 	b.tasks[t.key], b.monitors[key(t.monitor)] = t, t
 	return answer{status: http.StatusAccepted, body: b.taskBody(t, q.now)}.with("Location", t.monitor).with("Retry-After", "1")
+}
+
+// roomForTask drops the oldest task that has ended where there are too many, and
+// reports whether there may be one more.
+func (b *BMC) roomForTask(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.tasks) >= maxTasks {
+		var oldest *task
+		for _, t := range b.tasks {
+			if !now.Before(t.ends) && (oldest == nil || t.ends.Before(oldest.ends)) {
+				oldest = t
+			}
+		}
+		if oldest == nil {
+			return false
+		}
+		delete(b.tasks, oldest.key)
+		delete(b.monitors, key(oldest.monitor))
+	}
+	return true
 }
 
 // taskBody is a task as it is shown.

@@ -214,3 +214,26 @@ func TestStats(t *testing.T) {
 		}
 	})
 }
+
+// Tasks that have ended make room, the oldest first; where none has, nothing is done.
+func TestTasksMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, r750, Options{Tasks: Tasks{For: []string{"*" + reset}, Takes: time.Minute}})
+		first := s.reset(202, dell, "Nmi").Header().Get("Location")
+		time.Sleep(time.Second)
+		for range maxTasks - 1 {
+			s.reset(202, dell, "Nmi")
+		}
+		s.reset(503, dell, "Nmi")
+		if n := s.Stats().NMIs; n != maxTasks {
+			t.Errorf("%d are carried out", n)
+		}
+		time.Sleep(time.Minute - time.Second)
+		s.want(200, "GET", first, nil)
+		s.reset(202, dell, "Nmi")
+		s.want(404, "GET", first, nil)
+		if len(s.tasks) != maxTasks || len(s.monitors) != maxTasks {
+			t.Errorf("%d tasks, %d monitors", len(s.tasks), len(s.monitors))
+		}
+	})
+}

@@ -117,32 +117,38 @@ func TestRotationComesBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, stop := context.WithCancel(t.Context())
-				defer stop()
-				sim := &bmctest.Simulator{}
-				bmcs, stage := liveStage(t, sim)
-				d := c.bent(stop)
-				d.Driver = good(sim)
-				r := bmctest.Judge(ctx, bmctest.Subject{Driver: &d, Stage: stage, Levels: []bmctest.Level{bmctest.Destructive}, Only: 62}, nil)
-				why := r.Results[0].Why
-				if (r.Count(bmctest.Kept) == 1) != (c.says == nil) {
-					t.Errorf("%+v", r.Results)
-				}
-				for _, word := range c.says {
-					if !strings.Contains(why, word) {
-						t.Errorf("it does not say %q: %s", word, why)
-					}
-				}
-				if _, err := loggedIn(t, sim, bmcs); (err == nil) == strings.Contains(why, "may stand") {
-					t.Errorf("the old password: %v; told: %s", err, why)
-				}
-				if err := bmcs.Close(); err != nil {
-					t.Error(err)
-				}
-				time.Sleep(10 * time.Second) // both ends of a connection in memory close
+				comesBack(t, c.bent, c.says)
 			})
 		})
 	}
+}
+
+// comesBack checks the law of rotation, and what is told and stands then.
+func comesBack(t *testing.T, bend func(stop func()) bent, says []string) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	sim := &bmctest.Simulator{}
+	bmcs, stage := liveStage(t, sim)
+	d := bend(stop)
+	d.Driver = good(sim)
+	r := bmctest.Judge(ctx, bmctest.Subject{Driver: &d, Stage: stage, Levels: []bmctest.Level{bmctest.Destructive}, Only: 62}, nil)
+	why := r.Results[0].Why
+	if (r.Count(bmctest.Kept) == 1) != (says == nil) {
+		t.Errorf("%+v", r.Results)
+	}
+	for _, word := range says {
+		if !strings.Contains(why, word) {
+			t.Errorf("it does not say %q: %s", word, why)
+		}
+	}
+	if _, err := loggedIn(t, sim, bmcs); (err == nil) == strings.Contains(why, "may stand") {
+		t.Errorf("the old password: %v; told: %s", err, why)
+	}
+	if err := bmcs.Close(); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(10 * time.Second) // both ends of a connection in memory close
 }
 
 // loggedIn probes with the password that the BMC began with.
