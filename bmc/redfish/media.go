@@ -305,10 +305,10 @@ func (c *call) insert(ctx context.Context, one slot, image, scheme string, eject
 			}
 			return nil
 		}
-		if ejected && statusOf(err) == http.StatusInternalServerError {
+		if status := statusOf(err); ejected && (status == http.StatusInternalServerError || status == http.StatusConflict) {
 			if busy++; busy == insertTries {
 				e := c.fail(bmc.Busy, bmc.SentYes, "the drive "+one.ID+" is still busy with its eject", "")
-				e.After, e.Status = afterEject, http.StatusInternalServerError
+				e.After, e.Status = afterEject, status
 				return e
 			}
 			if pause(ctx, afterEject) != nil {
