@@ -305,6 +305,23 @@ func TestCommandsInOrder(t *testing.T) {
 	})
 }
 
+// A verb that may be sent twice goes on when its agent does, within its time.
+func TestOffGoesOnAfterARestart(t *testing.T) {
+	inShop(t, bmctest.LateOff, func(s *shop) {
+		id := s.enrolls(s.right())
+		s.aborts(id)
+		s.must(s.queue(id, "off", "o-1"))
+		for s.stage.Tally().Sent[bmc.SendOff] == 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		s.stop()
+		s.start()
+		if got := s.ended(id, "o-1"); !strings.HasSuffix(got, "the machine is off") || s.stage.Power() != bmc.Off {
+			s.t.Errorf("%q, and it is %s", got, s.stage.Power())
+		}
+	})
+}
+
 // MACH-1: one machine that is two nodes, or another than its node's, is driven by
 // neither.
 func TestMachineOfAnotherNode(t *testing.T) {

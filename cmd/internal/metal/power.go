@@ -38,8 +38,8 @@ func inWords(r bmc.Result, err error) string {
 var errLate = errors.New("the command is over its time: nothing is sent")
 
 // command carries out a power command when those before it have ended, before its time
-// is over or not at all (PROV-7). One that was begun before a crash is ended without
-// sending again.
+// is over or not at all (PROV-7). One that was begun before a crash goes on where its
+// verb may be sent twice, and else is ended without sending again.
 func (s *Site) command(ctx context.Context, n lifecycle.Need) error {
 	leave, st, err := s.turn(ctx, n)
 	if err != nil || leave == nil {
@@ -48,12 +48,15 @@ func (s *Site) command(ctx context.Context, n lifecycle.Need) error {
 	defer leave()
 	c, waits := waiting(&st.Node, n.What)
 	t := Target{n.Node, st.Node.Metal}
+	late := !s.Door.Now().Before(c.Expires)
 	switch {
 	case !waits:
 		return nil
-	case c.Begun:
+	case c.Begun && (late || !bmc.Verb(c.Verb).Repeatable()):
 		return s.endBegun(ctx, n, t)
-	case !s.Door.Now().Before(c.Expires):
+	case c.Begun: // what it does may be done twice
+		return s.carry(ctx, n, t, c)
+	case late:
 		return errLate
 	}
 	if _, err := s.Door.Do(ctx, control.Call{Actor: actor}, control.Target{Node: n.Node}, control.Just(lifecycle.CommandBegun{ID: c.ID})); err != nil {
@@ -172,13 +175,11 @@ func (s *Site) watch(ctx context.Context, halt func(), until time.Time, ended <-
 	}
 }
 
+// stopping reports whether the agent ends. Its context ends before those of its doers.
 func (s *Site) stopping() bool {
-	select {
-	case <-s.done:
-		return true
-	default:
-		return false
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.life != nil && s.life.Err() != nil
 }
 
 // end says how a command ended, and notes a start into PXE (BOOT-11), where there was one.

@@ -42,7 +42,8 @@ type Site struct {
 	turns  map[lifecycle.NodeID][]string // commands that are carried out
 	same   map[string][]lifecycle.NodeID // nodes by the machine that their BMCs chose
 	closed bool
-	ends   sync.WaitGroup // machines that log out
+	life   context.Context // of Run; nil: not yet
+	ends   sync.WaitGroup  // machines that log out
 }
 
 // A bound is a machine as its row was when it was made.
@@ -89,6 +90,9 @@ func (s *Site) within() time.Duration {
 
 // Run polls the machines until ctx ends, and then logs out of all. Call it once.
 func (s *Site) Run(ctx context.Context) {
+	s.mu.Lock()
+	s.life = ctx
+	s.mu.Unlock()
 	var parts sync.WaitGroup
 	parts.Go(func() { s.poller.Run(ctx) })
 	parts.Go(func() { s.keep(ctx) })
