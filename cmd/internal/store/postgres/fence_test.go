@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -142,7 +143,9 @@ func TestStandstillWithinATransaction(t *testing.T) {
 	second := o
 	second.Wait, second.Writer = true, "second"
 	reading, free := make(chan struct{}), make(chan struct{})
-	done := make(chan error)
+	release := sync.OnceFunc(func() { close(free) })
+	t.Cleanup(release) // before the store is closed, which waits for the update
+	done := make(chan error, 1)
 	go func() {
 		_, err := first.Update(t.Context(), func(tx store.Tx) error {
 			_, _ = tx.Get("k")
@@ -159,7 +162,7 @@ func TestStandstillWithinATransaction(t *testing.T) {
 	if _, err := put(t.Context(), next, "k", "second"); err != nil {
 		t.Fatal(err)
 	}
-	close(free)
+	release()
 	if err := <-done; !is[*store.Unavailable](err) {
 		t.Errorf("the first: %v", err)
 	}
