@@ -176,7 +176,7 @@ func TestCollisionsEnd(t *testing.T) {
 // TestRowIsLocked waits no longer than it should for a row that is locked by hand.
 func TestRowIsLocked(t *testing.T) {
 	o := options(t)
-	o.Timeout = 400 * time.Millisecond
+	o.Timeout = 3 * time.Second
 	s := open(t, o)
 	if _, err := put(t.Context(), s, "k", "0"); err != nil {
 		t.Fatal(err)

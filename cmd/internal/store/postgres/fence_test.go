@@ -124,7 +124,7 @@ func TestFenceRefusesTheCommit(t *testing.T) {
 // A writer notices that it was fenced off while it has nothing to write.
 func TestFenceIsWatched(t *testing.T) {
 	o := options(t)
-	o.Lease = 200 * time.Millisecond
+	o.Lease = 2 * time.Second
 	s := open(t, o)
 	ask(t, o.DSN, `update ingot.fence set number = number + 1, writer = 'second'`)
 	within(t, "Failed", s.Failed())
@@ -138,7 +138,7 @@ func TestFenceIsWatched(t *testing.T) {
 // within a transaction, does not keep the second from taking over.
 func TestStandstillWithinATransaction(t *testing.T) {
 	o := options(t)
-	o.Lease, o.Cache = 300*time.Millisecond, 1 // no memory: reading opens the transaction
+	o.Lease, o.Cache = 2*time.Second, 1 // no memory: reading opens the transaction
 	first := open(t, o)
 	second := o
 	second.Wait, second.Writer = true, "second"
