@@ -71,14 +71,14 @@ func (c *call) findChassis(ctx context.Context, system host, places []string) (c
 }
 
 // chassisState reads the power of the system's chassis; empty where none reports
-// it. One that was not there, or silent, is looked at each time: BMCs that start
-// show their systems first.
-func (c *call) chassisState(ctx context.Context) (bmc.State, error) {
+// it. One that was not there, or silent, is looked at whenever the system does not say
+// that it runs: BMCs that start show their systems first, and off needs both.
+func (c *call) chassisState(ctx context.Context, system bmc.State) (bmc.State, error) {
 	s := c.s
 	s.mu.Lock()
 	box := s.box
 	s.mu.Unlock()
-	if box.path == "" && len(box.open) > 0 {
+	if box.path == "" && len(box.open) > 0 && system != bmc.On {
 		now, err := c.findChassis(ctx, s.host, box.open)
 		if err != nil || now.path == "" {
 			return "", err

@@ -24,7 +24,7 @@ func (s *Session) ReadPower(ctx context.Context) (bmc.PowerObservation, error) {
 		return o, err
 	}
 	o.Raw, o.State = raw, stateOf(raw)
-	if o.Chassis, err = c.chassisState(ctx); err != nil {
+	if o.Chassis, err = c.chassisState(ctx, o.State); err != nil {
 		return o, err
 	}
 	o.Ended = time.Now()

@@ -211,7 +211,7 @@ func TestChassisComesLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := rule("GET", path, e)
-				o.Rules[0].Times = 2
+				o.Rules[0].Times = 1
 				o.Power.ChassisReads = "On"
 				r := newRig(t, dell, o)
 				s := r.open()
