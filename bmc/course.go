@@ -18,7 +18,8 @@ type Patience struct {
 	Grace time.Duration
 }
 
-func (p Patience) filled() Patience {
+// Filled is p with each zero field at its default.
+func (p Patience) Filled() Patience {
 	fill := func(d *time.Duration, def time.Duration) {
 		if *d <= 0 {
 			*d = def
@@ -97,7 +98,7 @@ func Begin(v Verb, p *Probed, patience Patience, now time.Time) (*Course, error)
 	if s := v.Support(p); s.Level == Unsupported {
 		return nil, &Error{Kind: Unsupports, Op: "power " + string(v), Why: s.Why, Do: "the machine does: " + verbsOf(p)}
 	}
-	c := &Course{verb: v, patience: patience.filled(), legs: v.legs()}
+	c := &Course{verb: v, patience: patience.Filled(), legs: v.legs()}
 	c.result.Verb, c.grace = v, c.patience.Grace
 	c.enter(now)
 	return c, nil

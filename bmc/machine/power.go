@@ -1,16 +1,12 @@
 package machine
 
 import (
-	"cmp"
 	"context"
 	"sync"
 	"time"
 
 	"github.com/ingotmetal/ingot/bmc"
 )
-
-// reach is how long a start may take by default, as that of [bmc.Patience].
-const reach = 3 * time.Minute
 
 // A running is a verb under way.
 type running struct {
@@ -160,7 +156,7 @@ func (m *Machine) move(ctx context.Context, c *bmc.Course, move bmc.Move) {
 		return
 	}
 	if move.Send == bmc.SendOn || move.Send == bmc.SendReset {
-		m.gate.stirs.note(m.c.Endpoint.System, cmp.Or(max(0, m.c.Patience.Reach), reach))
+		m.gate.stirs.note(m.c.Endpoint.System, m.c.Patience.Filled().Reach)
 	}
 	o := op{name: "send " + string(move.Send), attempts: 1}
 	receipt, err := ask(ctx, m, o, func(ctx context.Context, p bmc.Power) (bmc.Receipt, error) { return p.SendPower(ctx, move.Send) })
@@ -235,7 +231,7 @@ func (m *Machine) Resume(ctx context.Context, e Entry) (bmc.Result, error) {
 func (m *Machine) ConfirmOff(ctx context.Context, since time.Time) (bmc.PowerObservation, error) {
 	const name = "confirm off"
 	c := bmc.Confirm{Since: since}
-	reach, poll := cmp.Or(max(0, m.c.Patience.Reach), reach), max(m.c.Patience.Poll, bmc.ConfirmGap)
+	reach, poll := m.c.Patience.Filled().Reach, max(m.c.Patience.Poll, bmc.ConfirmGap)
 	for began := time.Now(); ; {
 		o, err := m.ReadPower(ctx)
 		if err != nil {

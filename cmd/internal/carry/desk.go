@@ -84,13 +84,6 @@ func (d *Desk) Close() {
 	}
 }
 
-// Carries reports whether a booter is connected.
-func (d *Desk) Carries(booter string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.booters[booter] != nil
-}
-
 // Dial connects to address, host:port, through a booter. The error is an [*Absent], a
 // [*NotCarried], or ctx's.
 func (d *Desk) Dial(ctx context.Context, booter, address string) (net.Conn, error) {

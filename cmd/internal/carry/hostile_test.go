@@ -69,8 +69,8 @@ func TestNoProtocol(t *testing.T) {
 		_, _ = io.Copy(io.Discard, theirs)
 		_ = theirs.Close()
 		all.Wait()
-		if d.Carries("b1") {
-			t.Error("it carries")
+		if _, err := d.Dial(t.Context(), "b1", "10.0.0.7:443"); !absent(err, "b1") {
+			t.Errorf("it carries: %v", err)
 		}
 	})
 }

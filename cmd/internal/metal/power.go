@@ -41,17 +41,13 @@ var errLate = errors.New("the command is over its time: nothing is sent")
 // is over or not at all (PROV-7). One that was begun before a crash goes on where its
 // verb may be sent twice, and else is ended without sending again.
 func (s *Site) command(ctx context.Context, n lifecycle.Need) error {
-	leave, st, err := s.turn(ctx, n)
+	leave, t, c, err := s.turn(ctx, n)
 	if err != nil || leave == nil {
 		return err
 	}
 	defer leave()
-	c, waits := waiting(&st.Node, n.What)
-	t := Target{n.Node, st.Node.Metal}
 	late := !s.Door.Now().Before(c.Expires)
 	switch {
-	case !waits:
-		return nil
 	case c.Begun && (late || !bmc.Verb(c.Verb).Repeatable()):
 		return s.endBegun(ctx, n, t)
 	case c.Begun: // what it does may be done twice

@@ -16,43 +16,52 @@ const turnEvery = time.Second
 
 // turn waits until the commands of a node that came before this one have ended, and
 // keeps those that come after it waiting until leave. Off waits for nobody: those
-// before it that have not begun are ended, and the one that runs is taken over. A nil
-// leave is of a command that waits no more.
-func (s *Site) turn(ctx context.Context, n lifecycle.Need) (leave func(), st lifecycle.State, err error) {
+// before it that have not begun are ended, and the one that runs is taken over. It
+// returns the command and its machine as they are then; a nil leave is of a command that
+// waits no more.
+func (s *Site) turn(ctx context.Context, n lifecycle.Need) (leave func(), t Target, c lifecycle.Command, err error) {
 	for {
-		st, _, err = s.Door.Read(ctx, control.Target{Node: n.Node})
+		st, _, err := s.Door.Read(ctx, control.Target{Node: n.Node})
 		if err != nil {
-			return nil, st, err
+			return nil, t, c, err
 		}
 		c, waits := waiting(&st.Node, n.What)
 		if !waits {
-			return nil, st, nil
+			return nil, t, c, nil
 		}
-		now := s.before(&st.Node, n.What)
-		if c.Verb == string(bmc.TurnOff) && !c.Begun {
-			for _, id := range now {
-				if s.current(n.Node) == id {
-					continue
-				}
-				if err := s.end(ctx, lifecycle.Need{Node: n.Node, What: id}, "failed: off came after it; nothing was sent", time.Time{}); err != nil {
-					return nil, st, err
-				}
+		older, over := before(&st.Node, n.What), c.Verb == string(bmc.TurnOff)
+		if over {
+			if err := s.overtake(ctx, n.Node, older); err != nil {
+				return nil, t, c, err
 			}
-			now = nil
 		}
-		if len(now) == 0 {
-			if leave, ok := s.enter(n.Node, n.What, c.Verb == string(bmc.TurnOff)); ok {
-				return leave, st, nil
+		if over || len(older) == 0 {
+			if leave, ok := s.enter(n.Node, n.What, over); ok {
+				return leave, Target{n.Node, st.Node.Metal}, c, nil
 			}
 		}
 		if !pause.For(ctx, turnEvery) {
-			return nil, st, ctx.Err()
+			return nil, t, c, ctx.Err()
 		}
 	}
 }
 
+// overtake ends commands that off came after, but for the one that is carried out,
+// which off takes over.
+func (s *Site) overtake(ctx context.Context, node lifecycle.NodeID, older []string) error {
+	for _, id := range older {
+		if s.current(node) == id {
+			continue
+		}
+		if err := s.end(ctx, lifecycle.Need{Node: node, What: id}, "failed: off came after it; nothing was sent", time.Time{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // before are the commands that wait and came before one.
-func (s *Site) before(n *lifecycle.Node, id string) (all []string) {
+func before(n *lifecycle.Node, id string) (all []string) {
 	for _, c := range n.Commands {
 		if c.ID == id {
 			break
