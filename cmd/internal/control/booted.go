@@ -67,7 +67,7 @@ func BootsOf(r store.Reader, key string) []netboot.MAC {
 	l := &loader{Reader: r}
 	prefix := lifecycle.RowBy + "node-mac/" + string(l.holder(server)) + "/"
 	var macs []netboot.MAC
-	for key := range r.Range(prefix, next(prefix)) {
+	for key := range r.Range(prefix, Beyond(prefix)) {
 		if mac, err := netboot.ParseMAC(strings.TrimPrefix(key, prefix)); err == nil {
 			macs = append(macs, mac)
 		}
@@ -82,7 +82,7 @@ const setupsLedger = store.LedgerPrefix + "setup/"
 // Setups are the machines whose approved setup waits for its booter (SET-6).
 func Setups(r store.Reader) []registration.ServerID {
 	var all []registration.ServerID
-	for key := range r.Range(setupsLedger, next(setupsLedger)) {
+	for key := range r.Range(setupsLedger, Beyond(setupsLedger)) {
 		if id, err := registration.ParseServerID(strings.TrimPrefix(key, setupsLedger)); err == nil {
 			all = append(all, id)
 		}

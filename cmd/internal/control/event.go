@@ -96,7 +96,7 @@ func (s *scan) rows(all iter.Seq2[journal.Row, error]) iter.Seq2[journal.Row, er
 
 // Told reports whether the log tells of a subject after a revision.
 func Told(r store.Reader, subject string, after uint64) bool {
-	for range r.Range(eventKey(subject, store.Rev(after)+1), next(eventsLedger+subject+"/")) {
+	for range r.Range(eventKey(subject, store.Rev(after)+1), Beyond(eventsLedger+subject+"/")) {
 		return true
 	}
 	return false
@@ -106,7 +106,7 @@ func Told(r store.Reader, subject string, after uint64) bool {
 func rowsOf(r store.Reader, subject string, from uint64) func(func(journal.Row, error) bool) {
 	return func(yield func(journal.Row, error) bool) {
 		prefix := eventsLedger + subject + "/"
-		for key := range r.Range(eventKey(subject, store.Rev(from)), next(prefix)) {
+		for key := range r.Range(eventKey(subject, store.Rev(from)), Beyond(prefix)) {
 			rev, err := strconv.ParseUint(strings.TrimPrefix(key, prefix), 16, 64)
 			if err != nil {
 				continue // a subject that goes on where this one ends

@@ -56,8 +56,8 @@ func (l *loader) all() iter.Seq2[string, []byte] {
 	}
 }
 
-// next is the key after all that begin with prefix.
-func next(prefix string) string {
+// Beyond is the key after all that begin with prefix: the end of their range.
+func Beyond(prefix string) string {
 	return prefix[:len(prefix)-1] + string(prefix[len(prefix)-1]+1)
 }
 
@@ -167,7 +167,7 @@ func (l *loader) boots(node lifecycle.NodeID, t Target) {
 		for _, index := range []string{"node-mac/", "candidate/"} {
 			prefix := lifecycle.RowBy + index + string(node) + "/"
 			var macs []string // reading on while a range is open would disturb it
-			for key := range l.Range(prefix, next(prefix)) {
+			for key := range l.Range(prefix, Beyond(prefix)) {
 				macs = append(macs, strings.TrimPrefix(key, prefix))
 			}
 			for _, mac := range macs {

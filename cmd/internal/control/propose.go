@@ -47,7 +47,7 @@ func evidence(r store.Reader, id lifecycle.NodeID, x Seen) lifecycle.Proposal {
 	p := lifecycle.Proposal{MAC: x.MAC}
 	first := x.First
 	prefix := store.LedgerPrefix + sightingsLedger
-	for _, raw := range r.Range(prefix, next(prefix)) {
+	for _, raw := range r.Range(prefix, Beyond(prefix)) {
 		var all []Seen
 		if json.Unmarshal(raw, &all) != nil {
 			p.SecondMAC = true // what cannot be read proves nothing
@@ -102,7 +102,7 @@ func said(tx store.Tx, x Seen) error {
 // shared reports whether a second MAC sent a UUID within a day (BOOT-11).
 func shared(r store.Reader, x Seen) bool {
 	prefix := store.LedgerPrefix + saidLedger + x.Product.Key().String() + "/"
-	for key, raw := range r.Range(prefix, next(prefix)) {
+	for key, raw := range r.Range(prefix, Beyond(prefix)) {
 		// A time that cannot be read proves nothing, and is as now.
 		at := parseTime(raw)
 		if key != prefix+x.MAC.String() && (at.IsZero() || x.Last.Sub(at) < SightingLife) {

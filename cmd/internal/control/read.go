@@ -32,7 +32,7 @@ func (d *Door) Read(ctx context.Context, t Target) (s lifecycle.State, head jour
 func Reserved(r store.Reader) []netip.Addr {
 	var all []netip.Addr
 	prefix := lifecycle.RowBy + "address/"
-	for key := range r.Range(prefix, next(prefix)) {
+	for key := range r.Range(prefix, Beyond(prefix)) {
 		if a, err := netip.ParseAddr(strings.TrimPrefix(key, prefix)); err == nil {
 			all = append(all, a)
 		}

@@ -90,7 +90,7 @@ func (r *Reconciler) all(ctx context.Context) (store.Rev, bool) {
 				at = store.Rev(rd.Head().Revision)
 			}
 			var keys []string
-			for key := range rd.Range(after, next(lifecycle.RowNode)) {
+			for key := range rd.Range(after, Beyond(lifecycle.RowNode)) {
 				if keys = append(keys, key); len(keys) == scanPage {
 					break
 				}

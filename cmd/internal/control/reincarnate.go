@@ -92,7 +92,7 @@ func (d *Door) reopen(w *work) ([]journal.Fact, error) {
 func (d *Door) nodesFrom(ctx context.Context, after string) (ids []lifecycle.NodeID, more string, err error) {
 	err = d.store.View(ctx, func(r store.Reader) error {
 		ids, more = nil, ""
-		for key := range r.Range(after, next(lifecycle.RowNode)) {
+		for key := range r.Range(after, Beyond(lifecycle.RowNode)) {
 			if len(ids) == reincarnatePage {
 				more = key
 				return nil
@@ -188,7 +188,7 @@ func voidDesk(tx store.Tx, now time.Time, keepKeys bool) (int, error) {
 
 // end rewrites the records below a prefix that are alive.
 func end(tx store.Tx, prefix string, ended func(raw []byte) (record any, alive bool, err error)) (n int, err error) {
-	for key, raw := range tx.Range(prefix, next(prefix)) {
+	for key, raw := range tx.Range(prefix, Beyond(prefix)) {
 		record, alive, err := ended(raw)
 		if err != nil {
 			return n, &lifecycle.RowError{Key: key, Err: err}

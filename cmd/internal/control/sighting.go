@@ -46,7 +46,7 @@ type Sighting struct {
 func Sightings(r store.Reader, now time.Time) []Sighting {
 	byMAC := map[netboot.MAC]*Sighting{}
 	prefix := store.LedgerPrefix + sightingsLedger
-	for key, raw := range r.Range(prefix, next(prefix)) {
+	for key, raw := range r.Range(prefix, Beyond(prefix)) {
 		var seen []Seen
 		if json.Unmarshal(raw, &seen) != nil {
 			continue
@@ -200,7 +200,7 @@ func (d *Door) sighted(l *Look, x Seen) (lifecycle.Input, error) {
 // never held an address.
 func (d *Door) crowded(l *Look, in lifecycle.Sighted) (lifecycle.Input, error) {
 	prefix := store.LedgerPrefix + discoveredLedger
-	for key := range l.Range(prefix, next(prefix)) {
+	for key := range l.Range(prefix, Beyond(prefix)) {
 		mac, err := netboot.ParseMAC(key[strings.LastIndexByte(key, '/')+1:])
 		if err != nil {
 			continue

@@ -26,7 +26,7 @@ type siteRows struct {
 func (c *siteCache) load(r store.Reader) (*siteRows, error) {
 	var space [16]row // more than a site has, so that looking costs nothing
 	now := space[:0]
-	for key, val := range r.Range(lifecycle.RowSite, next(lifecycle.RowSite)) {
+	for key, val := range r.Range(lifecycle.RowSite, Beyond(lifecycle.RowSite)) {
 		now = append(now, row{key, val})
 	}
 	if last := c.last.Load(); last != nil && last.same(now) {

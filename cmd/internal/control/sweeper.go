@@ -101,7 +101,7 @@ type duePage struct {
 // zero where none has.
 func (d *Door) Overdue(ctx context.Context) (late time.Duration, err error) {
 	err = d.store.View(ctx, func(r store.Reader) error {
-		for key := range r.Range(lifecycle.RowDue, next(lifecycle.RowDue)) {
+		for key := range r.Range(lifecycle.RowDue, Beyond(lifecycle.RowDue)) {
 			at, _, err := deadlineOf(key)
 			late = max(0, d.now().Sub(at))
 			return err
@@ -127,7 +127,7 @@ func (s *Sweeper) due(ctx context.Context, after string) (duePage, error) {
 	err := s.Door.store.View(ctx, func(r store.Reader) error {
 		now := s.Door.now()
 		p = duePage{wait: sweepIdle, rev: store.Rev(r.Head().Revision)}
-		for key := range r.Range(after, next(lifecycle.RowDue)) {
+		for key := range r.Range(after, Beyond(lifecycle.RowDue)) {
 			at, node, err := deadlineOf(key)
 			if err != nil {
 				return err

@@ -92,7 +92,7 @@ func (d *Door) tidyFrom(ctx context.Context, prefix, after string, gone func(sto
 	err := d.store.View(ctx, func(r store.Reader) error {
 		last, found = "", nil
 		n := 0
-		for key, raw := range r.Range(after, next(prefix)) {
+		for key, raw := range r.Range(after, Beyond(prefix)) {
 			if gone(r, strings.TrimPrefix(key, prefix), raw, now) {
 				found = append(found, key)
 			}

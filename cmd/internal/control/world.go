@@ -23,7 +23,7 @@ type Booter struct {
 // Booters are all booters that ever reported.
 func Booters(r store.Reader) []Booter {
 	var all []Booter
-	for _, raw := range r.Range(bootersLedger, next(bootersLedger)) {
+	for _, raw := range r.Range(bootersLedger, Beyond(bootersLedger)) {
 		var b Booter
 		if json.Unmarshal(raw, &b) == nil {
 			all = append(all, b)

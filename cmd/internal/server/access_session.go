@@ -141,7 +141,7 @@ const forgetMost = 16
 // random as the new one's ID, so that none stays for ever.
 func forgetSessions(tx store.Tx, from string, now time.Time) {
 	var ids []string
-	for key := range tx.Range(rowSession+from, rowSession[:len(rowSession)-1]+"0") {
+	for key := range tx.Range(rowSession+from, control.Beyond(rowSession)) {
 		if ids = append(ids, strings.TrimPrefix(key, rowSession)); len(ids) == forgetMost {
 			break
 		}

@@ -69,7 +69,7 @@ func (s *Server) snapshot(ctx context.Context, _ *api.Empty) (api.BootSnapshot, 
 // with.
 func (s *Server) snapshotFrom(r store.Reader, after string, out *api.BootSnapshot) (string, error) {
 	var keys []string
-	for key := range r.Range(after, lifecycle.RowBoot[:len(lifecycle.RowBoot)-1]+"0") {
+	for key := range r.Range(after, control.Beyond(lifecycle.RowBoot)) {
 		if keys = append(keys, key); len(keys) == snapshotPage {
 			break
 		}

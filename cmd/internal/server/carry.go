@@ -10,6 +10,7 @@ import (
 
 	"github.com/ingotmetal/ingot/cmd/api"
 	"github.com/ingotmetal/ingot/cmd/internal/carry"
+	"github.com/ingotmetal/ingot/cmd/internal/control"
 	"github.com/ingotmetal/ingot/cmd/internal/serve"
 	"github.com/ingotmetal/ingot/cmd/internal/server/httpop"
 	"github.com/ingotmetal/ingot/cmd/internal/store"
@@ -105,7 +106,7 @@ func bindName(tx store.Tx, booter, key string) error {
 	prefix := store.LedgerPrefix + carriersLedger
 	var dead []string
 	names := 0
-	for row, raw := range tx.Range(prefix, prefix[:len(prefix)-1]+"0") {
+	for row, raw := range tx.Range(prefix, control.Beyond(prefix)) {
 		holder, kept, err := apiKey(tx, string(raw))
 		switch {
 		case err != nil:

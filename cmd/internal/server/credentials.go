@@ -7,6 +7,7 @@ import (
 	"errors"
 	"regexp"
 
+	"github.com/ingotmetal/ingot/cmd/internal/control"
 	"github.com/ingotmetal/ingot/cmd/internal/secrets"
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 	"github.com/ingotmetal/ingot/statemachine/lifecycle"
@@ -17,7 +18,7 @@ import (
 func holders(r store.Reader, ref string) (map[lifecycle.NodeID]string, error) {
 	all := map[lifecycle.NodeID]string{}
 	prefix := lifecycle.RowBy + "bmc/"
-	for _, id := range r.Range(prefix, prefix[:len(prefix)-1]+"0") {
+	for _, id := range r.Range(prefix, control.Beyond(prefix)) {
 		raw, _ := r.Get(lifecycle.RowNode + string(id))
 		if !bytes.Contains(raw, []byte(ref)) { // most of a large site
 			continue

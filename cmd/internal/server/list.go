@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ingotmetal/ingot/cmd/api"
+	"github.com/ingotmetal/ingot/cmd/internal/control"
 	"github.com/ingotmetal/ingot/cmd/internal/store"
 )
 
@@ -105,7 +106,7 @@ func (l *lister) names(r store.Reader, after string) (names []string, more bool)
 	if after != "" {
 		lo += after + "\x00"
 	}
-	for key := range r.Range(lo, l.prefix[:len(l.prefix)-1]+"0") { // "0" follows "/"
+	for key := range r.Range(lo, control.Beyond(l.prefix)) {
 		if len(names) == scanMost {
 			return names, true
 		}
